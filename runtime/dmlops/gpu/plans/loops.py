@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .operands import NO_MEMBER, Eight, Groups, Sizes, Tensors
+from .operands import NO_MEMBER, Eight, Groups, Sizes, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
 
@@ -203,6 +203,14 @@ def vector_width(bits: int, size: int, stride: int, others: Words) -> int:
     for other in others:
         vector = gcd(vector, other)
     return 1 if bits == 8 and vector < 4 else vector  # bytes are written as whole words
+
+
+def aligned_vector(tensor: Tensor, axis: int) -> int:
+    """Elements of a tensor, adjacent along an axis, that one load or store can have."""
+    others: Words = []
+    for d, stride in enumerate(tensor.strides):
+        others.append(stride if d != axis and tensor.sizes[d] > 1 else 0)
+    return vector_width(tensor.bits, tensor.sizes[axis], tensor.strides[axis], others)
 
 
 def grid(out: Planning, threads: int, in_group: int, each: int) -> Groups:

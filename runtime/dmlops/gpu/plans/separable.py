@@ -16,12 +16,12 @@ from .loops import (
     Dimensions,
     Lists,
     Words,
+    aligned_vector,
     ceil_div,
     element_count,
     extents,
     grid,
     times,
-    vector_width,
 )
 from .operands import NONE, Eight, Sizes, Tensor
 from .planning import Planning
@@ -145,14 +145,6 @@ def with_last(values: Sizes, axis: int) -> Eight:
     return others
 
 
-def aligned_vector(tensor: Tensor, size: int, axis: int) -> int:
-    """Elements along the axis that one load or store can have, if there are `size`."""
-    others: Words = []
-    for d, stride in enumerate(tensor.strides):
-        others.append(stride if d != axis and tensor.sizes[d] > 1 else 0)
-    return vector_width(tensor.bits, size, tensor.strides[axis], others)
-
-
 def spanning_tile(extent: Extent, width: int, taps: int) -> SeparableTile:
     """A tile of an output that is narrower than the tensor, whose `width` is given: taps along columns are
     combined last, so that those before are loaded from adjacent elements."""
@@ -241,14 +233,10 @@ def plan_separable(out: Planning, op: Definition, shader: DefinitionShader, know
     is_narrower = tensor.sizes[axis] > extent.columns
     is_apart = tile.span > 0 or (one.is_sum and tile.columns > 1 and output.bits >= 16 and is_narrower)
     is_whole = tensor.sizes[axis] == extent.columns and tensor.bits >= 16 and tile.columns > 1
-    loaded, stored = (
-        aligned_vector(tensor, extent.columns, axis),
-        aligned_vector(output, extent.columns, axis),
-    )
     out.define("COLUMN_STEP", tile.across if is_apart else 1)
     out.define("COLUMN_AXIS", axis)
-    out.define("SOURCE_VECTOR", loaded if is_whole else 1)
-    out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else stored)
+    out.define("SOURCE_VECTOR", aligned_vector(tensor, axis) if is_whole else 1)
+    out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else aligned_vector(output, axis))
     params = SeparableParams(
         extents(sizes),
         known.lists,

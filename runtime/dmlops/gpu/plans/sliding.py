@@ -23,13 +23,14 @@ from .loops import (
     Dimensions,
     Lists,
     Words,
+    aligned_vector,
     ceil_div,
     element_count,
     extents,
     grid,
     times,
 )
-from .operands import NONE, Eight, Tensor
+from .operands import NONE, Eight
 from .planning import Planning
 from .polyphase import is_divided, row_dimension
 
@@ -42,7 +43,7 @@ SLIDING_ELEMENTS = 16  # NVIDIA H200: 32 or 64 at 0.54 to 0.95
 SLIDING_UNROLLED = 128
 "sums, taps and elements of a row that a thread has, at most: registers hold them, and loops are unrolled"
 SLIDING_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
-"threads that share a block, at most, if neighboring threads have adjacent blocks"
+"threads that share a block, at most"
 BLOCK_COST = 64  # NVIDIA H200, fitted, like the costs that follow
 "operations per block, beside those of its layers and stores"
 LAYER_COST = 32
@@ -206,14 +207,14 @@ def slide_of(op: Definition, shader: DefinitionShader) -> Slide:
     last = len(output.sizes) - 1
     groups = max(factors.window.groups, 1)
     adjacent, channels = last, 1
-    vector = whole_vectors(tensor, last)
+    vector = aligned_vector(tensor, last)
     for d in range(2):
         is_summed = factors.applies and d == 1  # channels are, but groups of them follow the rows
         is_output = output.sizes[d] > 1 and output.strides[d] == 1 and (groups > 1 or not is_summed)
         if adjacent == last and is_output and tensor.strides[d] < tensor.strides[-1]:
             is_own = not is_summed or (output.sizes[ROW_AXIS] == groups and factors.depth == 1)
-            adjacent, vector = d, whole_vectors(tensor, d)
-            channels = gcd(vector, output.sizes[d]) if is_own else 1
+            adjacent, vector = d, aligned_vector(tensor, d)
+            channels = vector if is_own else 1
     return Slide(
         axes=window_axes(op, shader),
         depth=factors.depth if factors.applies else 0,
@@ -223,7 +224,7 @@ def slide_of(op: Definition, shader: DefinitionShader) -> Slide:
         is_across=adjacent == last,
         channels=channels,
         vector=vector,
-        stored=whole_vectors(output, adjacent),
+        stored=aligned_vector(output, adjacent),
         is_packed=output.bits < 16,
     )
 
@@ -232,15 +233,6 @@ def has_others(op: Definition, shader: DefinitionShader) -> bool:
     """Whether other outputs are wanted, too."""
     wanted = shader.sliding.output
     return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(op.tensors))
-
-
-def whole_vectors(tensor: Tensor, place: int) -> int:
-    """The number of adjacent elements along a dimension that form aligned vectors."""
-    vector = 4 if tensor.strides[place] == 1 and tensor.bits >= 8 else 1
-    for d, stride in enumerate(tensor.strides):
-        if d != place and tensor.sizes[d] > 1:
-            vector = gcd(vector, stride)
-    return vector
 
 
 def unrolled_axis(slide: Slide, from_end: int, unrolled: int) -> WindowAxis:
@@ -321,8 +313,8 @@ def priced(slide: Slide, block: Block) -> Block:
     blocks = slide.outputs // (down.elements * across.elements * block.channels)
     blocks = times(blocks, ceil_div(down.elements, block.rows) * ceil_div(across.elements, block.columns))
     layers, shares = layers_of(slide, block.unrolled), 1
-    most = SLIDING_THREADS if slide.is_across and block.unrolled == 0 else SLIDING_SHARES
-    while slide.is_shared and 4 * shares <= min(2 * most, layers) and times(blocks, shares) < SLIDING_BUSY:
+    most = min(SLIDING_SHARES, layers // 2) if slide.is_shared else 1
+    while 2 * shares <= most and times(blocks, shares) < SLIDING_BUSY:
         shares = 2 * shares
     elements = block.rows * block.columns
     taps = ceil_div(down.taps, down.divisor) * ceil_div(across.taps, across.divisor)
