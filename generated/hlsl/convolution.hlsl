@@ -22,10 +22,6 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
-//   OUTPUT_RANK  dimensions of the output
-//   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
-//   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
-//   ROW_AXIS   the output dimension that rows of FilterTensor run along
 //   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
 //              along, such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
@@ -197,6 +193,10 @@ typedef FILTER_STORED LeftBuffer;
 #else
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
 #endif
+#define RANK OUTPUT_SIZES_LENGTH
+#define ROW_AXIS 1
+#define WINDOW_AXIS 2
+#define WINDOW_RANK (RANK - 2)
 #if WINDOW_VECTOR > 1
 typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
 #else
@@ -258,13 +258,9 @@ struct WindowAxis
     uint divisor;
     uint elements;
     uint weightsStep;
-    uint countFirst;  // of the box whose taps are counted, like the window's
-    uint countStep;
-    uint countTap;
+    uint countFirst;  // first and limit in the box whose taps are counted
     uint countLimit;
     uint reserved0;
-    uint reserved1;
-    uint reserved2;
 };
 
 struct Dimension
@@ -289,8 +285,7 @@ struct Dimension
 #if PASS == 1
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
-    Dimension blocks[OUTPUT_RANK];  // along the dimensions of the output
-    int4 planeSteps[2];
+    Dimension blocks[RANK];  // along the dimensions of the output
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];
@@ -313,7 +308,6 @@ struct Dimension
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
     uint channels;
-    uint channelStep;
     uint groupRows;
     uint weightsFirst;
     uint weightsRowStep;
@@ -1289,7 +1283,6 @@ OUTPUT_VALUE Finished(List at, float total)
 #define OVER_ELEMENTS [unroll]
 #endif
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
-static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighboring threads follow X
 static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
 static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
 static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // taps of a layer
@@ -1331,11 +1324,11 @@ List TapOf(inout uint number, int length)
 // The first element of a block; false beyond the last one
 bool FirstOf(uint item, out List at)
 {
-    at = Zeros(OUTPUT_SIZES_LENGTH);
+    at = Zeros(RANK);
     [unroll]
-    for (int place = OUTPUT_RANK; place >= 0; place--)
+    for (int place = RANK; place >= 0; place--)
     {
-        const int d = place == OUTPUT_RANK ? ADJACENT_AXIS : place;
+        const int d = place == RANK ? ADJACENT_AXIS : place;
         if (place == ADJACENT_AXIS)
             continue;
         const uint above = DivideBySize(item, blocks[d]);
@@ -1383,10 +1376,12 @@ struct Origin
     uint weights;
 };
 
+static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
+
 Origin OriginOf(List at)
 {
     Origin origin;
-    origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
+    origin.base = (uint)at.entries[0] * batchStep;
     int n;
     [unroll]
     for (n = 0; n < WINDOW_RANK; n++)
@@ -1397,9 +1392,8 @@ Origin OriginOf(List at)
     return origin;
 }
 
-// Folds every SHARES-th layer, from number `share` on. Taps outside are left out if `isGuarded`, else their terms are
-// 0, and the result tells whether there is an infinity or NaN among the weights, times which that would be NaN
-bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
+// Folds every SHARES-th layer, from number `share` on
+void Fold(Origin origin, uint share, out float totals[BLOCK])
 {
     const int top = UNROLLED > 1 ? ((int)origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = UNROLLED > 0 ? ((int)origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
@@ -1409,7 +1403,6 @@ bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
     {
         totals[n] = 0;
     }
-    bool isNonFinite = false;
     [loop]
     for (uint number = share; number < layers; number += SHARES)
     {
@@ -1442,10 +1435,7 @@ bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
                 (vector<float, WEIGHTS_VECTOR>)filterTensor[offset / WEIGHTS_VECTOR];
             [unroll]
             for (int e = 0; e < WEIGHTS_VECTOR; e++)
-            {
                 factors[(n + e) / PLACES][(n + e) % PLACES] = some[e];
-                isNonFinite = isNonFinite || (asuint(some[e]) & 0x7f800000) == 0x7f800000;
-            }
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
@@ -1471,7 +1461,7 @@ bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            if (!isGuarded || isThere[position / WINDOW_VECTOR])
+                            if (isThere[position / WINDOW_VECTOR])  // an infinite weight times 0 would be NaN
                                 totals[n] = With(totals[n], terms[position],
                                     factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
                         }
@@ -1479,7 +1469,6 @@ bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
             }
         }
     }
-    return isNonFinite;
 }
 
 void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
@@ -1493,11 +1482,8 @@ void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements
 
 void FoldBlock(uint group, uint thread)
 {
-    // Threads that share a block are neighbors only if their taps are; else blocks of neighbors are adjacent.
     const uint inGroup = NUM_THREADS / SHARES;
-    const bool areNeighbors = UNROLLED == 0 && isAcross;
-    const uint share = SHARES == 1 ? 0 : areNeighbors ? thread % SHARES : thread / inGroup,
-        place = areNeighbors ? thread / SHARES : thread % inGroup;
+    const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
     List start;
     const bool isBlock = FirstOf(group * inGroup + place, start);
 #if SHARES == 1
@@ -1507,9 +1493,7 @@ void FoldBlock(uint group, uint thread)
     float totals[BLOCK];
     const Origin origin = OriginOf(start);
     const uint from = isBlock ? share : layers;
-    [branch]
-    if (Fold(origin, from, false, totals))
-        Fold(origin, from, true, totals);
+    Fold(origin, from, totals);
     int n;
 #if SHARES > 1
     [unroll]

@@ -20,9 +20,6 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In pass 2 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
-//   OUTPUT_RANK  dimensions of the output
-//   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
-//   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
 //   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
 //              along, such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
@@ -115,6 +112,9 @@
 #endif
 
 #if PASS == 2
+#define RANK OUTPUT_SIZES_LENGTH
+#define WINDOW_AXIS 2
+#define WINDOW_RANK (RANK - 2)
 #if WINDOW_VECTOR > 1 && INPUT_BITS >= 16
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
 #else
@@ -145,13 +145,9 @@ struct WindowAxis
     uint divisor;
     uint elements;
     uint weightsStep;
-    uint countFirst;  // of the box whose taps are counted, like the window's
-    uint countStep;
-    uint countTap;
+    uint countFirst;  // first and limit in the box whose taps are counted
     uint countLimit;
     uint reserved0;
-    uint reserved1;
-    uint reserved2;
 };
 
 struct Dimension
@@ -176,8 +172,7 @@ struct Dimension
 #if PASS == 2
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
-    Dimension blocks[OUTPUT_RANK];  // along the dimensions of the output
-    int4 planeSteps[2];
+    Dimension blocks[RANK];  // along the dimensions of the output
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
@@ -560,7 +555,6 @@ int Chosen2(bool isAny, List at, List chosen)
 #if PASS == 2
 #define OVER_ELEMENTS [unroll]
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
-static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighboring threads follow X
 static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
 static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
 static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // taps of a layer
@@ -619,11 +613,11 @@ void FinishOutputIndices(List at, int number)
 // The first element of a block; false beyond the last one
 bool FirstOf(uint item, out List at)
 {
-    at = Zeros(OUTPUT_SIZES_LENGTH);
+    at = Zeros(RANK);
     [unroll]
-    for (int place = OUTPUT_RANK; place >= 0; place--)
+    for (int place = RANK; place >= 0; place--)
     {
-        const int d = place == OUTPUT_RANK ? ADJACENT_AXIS : place;
+        const int d = place == RANK ? ADJACENT_AXIS : place;
         if (place == ADJACENT_AXIS)
             continue;
         const uint above = DivideBySize(item, blocks[d]);
@@ -680,10 +674,12 @@ struct Origin
     uint base;
 };
 
+static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
+
 Origin OriginOf(List at)
 {
     Origin origin;
-    origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
+    origin.base = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
     int n;
     [unroll]
     for (n = 0; n < WINDOW_RANK; n++)
@@ -771,11 +767,8 @@ void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements
 
 void FoldBlock(uint group, uint thread)
 {
-    // Threads that share a block are neighbors only if their taps are; else blocks of neighbors are adjacent.
     const uint inGroup = NUM_THREADS / SHARES;
-    const bool areNeighbors = UNROLLED == 0 && isAcross;
-    const uint share = SHARES == 1 ? 0 : areNeighbors ? thread % SHARES : thread / inGroup,
-        place = areNeighbors ? thread / SHARES : thread % inGroup;
+    const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
     List start;
     const bool isBlock = FirstOf(group * inGroup + place, start);
 #if SHARES == 1

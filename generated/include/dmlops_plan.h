@@ -954,15 +954,13 @@ typedef struct dmlops_plan_Frame {
     dmlops_plan_int_8 first;
     dmlops_plan_int_8 steps;
     dmlops_plan_int_8 taps;
-    dmlops_plan_int_8 limits;
 } dmlops_plan_Frame;
 
 typedef struct dmlops_plan_Sliding {
-    dmlops_plan_int_8 places;
     dmlops_plan_int_8 sizes;
-    dmlops_plan_int_8 axes;
     dmlops_plan_Frame window;
     dmlops_plan_Frame counted;
+    dmlops_plan_int_8 box;
 } dmlops_plan_Sliding;
 
 typedef struct dmlops_plan_View {
@@ -1429,8 +1427,6 @@ typedef struct dmlops_plan_WindowAxis {
     int64_t elements;
     int64_t weightsStep;
     int64_t countFirst;
-    int64_t countStep;
-    int64_t countTap;
     int64_t countLimit;
 } dmlops_plan_WindowAxis;
 
@@ -1491,7 +1487,6 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_WindowAxis_8 windowAxes;
     dmlops_plan_Dimension_16 windowSizes;
     dmlops_plan_Dimension_16 blocks;
-    dmlops_plan_int_8 planeSteps;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
@@ -2189,17 +2184,14 @@ DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) 
     record->factors.window.right_steps.count = 0;
     record->factors.window.right_taps.count = 0;
     record->factors.window.right_divisors.count = 0;
-    record->sliding.places.count = 0;
     record->sliding.sizes.count = 0;
-    record->sliding.axes.count = 0;
     record->sliding.window.first.count = 0;
     record->sliding.window.steps.count = 0;
     record->sliding.window.taps.count = 0;
-    record->sliding.window.limits.count = 0;
     record->sliding.counted.first.count = 0;
     record->sliding.counted.steps.count = 0;
     record->sliding.counted.taps.count = 0;
-    record->sliding.counted.limits.count = 0;
+    record->sliding.box.count = 0;
     record->attention.query.tensor = 0;
     record->attention.query.first.count = 0;
     record->attention.query.batch.count = 0;
@@ -2791,8 +2783,6 @@ DMLOPS_CALLED void dmlops_put_WindowAxis(
     dmlops_put_word(planning, record->elements);
     dmlops_put_word(planning, record->weightsStep);
     dmlops_put_word(planning, record->countFirst);
-    dmlops_put_word(planning, record->countStep);
-    dmlops_put_word(planning, record->countTap);
     dmlops_put_word(planning, record->countLimit);
 }
 
@@ -2813,7 +2803,6 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
         dmlops_put_Dimension(planning, &record->blocks.items[i]);
         dmlops_put_padding(planning);
     }
-    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
     dmlops_put_words(planning, record->lists.items, record->lists.count);
     dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
@@ -3046,6 +3035,8 @@ DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, 
     result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
     const dmlops_plan_int_64* others);
+DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    axis);
 DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t each,
     dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
@@ -3278,10 +3269,10 @@ DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dml
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
+DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    dmlops_plan_Sliding* result);
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sliding* sliding, dmlops_plan_WindowAxis_8* result);
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result);
 DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
     dmlops_plan_WindowAxis* result);
 DMLOPS_CALLED int64_t dmlops_plan_weights_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3290,8 +3281,6 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Slide* result);
 DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    place);
 DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
     from_end, int64_t unrolled, dmlops_plan_WindowAxis* result);
 DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
@@ -3311,8 +3300,6 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
-DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_64* result);
 DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3420,8 +3407,6 @@ DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const d
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    size, int64_t axis);
 DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
     width, int64_t taps, dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps);
@@ -3771,6 +3756,20 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_
         vector = dmlops_gcd(vector, other);
     }
     return ((bits == 8) && (vector < 4)) ? 1 : vector;
+}
+
+/* Elements of a tensor, adjacent along an axis, that one load or store can have. */
+DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    axis) {
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        dmlops_plan_int_64_append(planning, &others, ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d,
+            tensor->sizes.count)] > 1)) ? stride : 0);
+    }
+    return dmlops_plan_vector_width(planning, tensor->bits, tensor->sizes.items[dmlops_item(planning, axis,
+        tensor->sizes.count)], tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)], &others);
 }
 
 /* Thread groups for that many threads, each of which counts `each` items. */
@@ -7018,75 +7017,59 @@ DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops
 }
 
 /* The window: the definition's own, or that of a contraction. */
-DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result) {
-    const dmlops_plan_Factors * factors = &op->factors;
-    if (factors->window.sizes.count == 0) {
+DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    dmlops_plan_Sliding* result) {
+    (void)planning;
+    const dmlops_plan_Window * window = &op->factors.window;
+    if (window->sizes.count == 0) {
         *result = op->sliding;
         return;
-    }
-    const dmlops_plan_Window * window = &factors->window;
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
-    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
-        const int64_t size = tensor->sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_append(planning, &limits, size);
-        }
     }
     dmlops_plan_Frame frame;
     frame.first = window->right_first;
     frame.steps = window->right_steps;
     frame.taps = window->right_taps;
-    frame.limits = limits;
-    result->places = factors->right;
     result->sizes = window->sizes;
-    result->axes = window->axes;
     result->window = frame;
     result->counted = op->sliding.counted;
+    result->box = op->sliding.box;
     return;
 }
 
 /* The window along each of its dimensions. */
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sliding* sliding, dmlops_plan_WindowAxis_8* result) {
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result) {
+    dmlops_plan_Sliding made_1;
+    dmlops_plan_sliding_of(planning, op, &made_1);
+    dmlops_plan_Sliding sliding;
+    sliding = made_1;
+    const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Frame * frame = &sliding->window;
-    const dmlops_plan_Frame * box = &sliding->counted;
+    const dmlops_plan_Frame * frame = &sliding.window;
     int is_weighted = window->sizes.count > 0;
-    int is_counted = box->first.count > 0;
+    int is_counted = sliding.box.count > 0;
     result->count = 0;
-    for (int64_t d = 0; d < sliding->sizes.count; ++d) {
-        const int64_t taps = sliding->sizes.items[d];
+    for (int64_t d = 0; d < sliding.sizes.count; ++d) {
+        const int64_t taps = sliding.sizes.items[d];
         int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
-        int64_t box_first = is_counted ? box->first.items[dmlops_item(planning, d, box->first.count)] : 0;
-        dmlops_plan_WindowAxis made_1;
-        made_1.taps = taps;
-        made_1.first = first;
-        made_1.step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
-        made_1.tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
-        made_1.limit = frame->limits.items[dmlops_item(planning, d, frame->limits.count)];
-        made_1.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(tensor->sizes.count,
-            sliding->sizes.count), d), tensor->strides.count)];
-        made_1.divisor = is_weighted ? window->right_divisors.items[dmlops_item(planning, d,
+        dmlops_plan_WindowAxis made_2;
+        made_2.taps = taps;
+        made_2.first = first;
+        made_2.step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
+        made_2.tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
+        made_2.limit = tensor->sizes.items[dmlops_item(planning, dmlops_add(d, 2), tensor->sizes.count)];
+        made_2.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(d, 2), tensor->strides.count)];
+        made_2.divisor = is_weighted ? window->right_divisors.items[dmlops_item(planning, d,
             window->right_divisors.count)] : 1;
-        made_1.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
-            sliding->axes.count)], output->sizes.count)];
-        made_1.weightsStep = is_weighted ? dmlops_plan_weights_step(planning, op, shader, d) : 0;
-        made_1.countFirst = box_first;
-        made_1.countStep = is_counted ? dmlops_subtract(box->steps.items[dmlops_item(planning, d, box->steps.count)],
-            box_first) : 0;
-        made_1.countTap = is_counted ? dmlops_subtract(box->taps.items[dmlops_item(planning, d, box->taps.count)],
-            box_first) : 0;
-        made_1.countLimit = is_counted ? box->limits.items[dmlops_item(planning, d, box->limits.count)] : 0;
-        dmlops_plan_WindowAxis_8_append(planning, result, &made_1);
+        made_2.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
+        made_2.weightsStep = is_weighted ? dmlops_plan_weights_step(planning, op, shader, d) : 0;
+        made_2.countFirst = is_counted ? sliding.counted.first.items[dmlops_item(planning, d,
+            sliding.counted.first.count)] : 0;
+        made_2.countLimit = is_counted ? sliding.box.items[dmlops_item(planning, d, sliding.box.count)] : 0;
+        dmlops_plan_WindowAxis_8_append(planning, result, &made_2);
     }
     return;
 }
@@ -7101,8 +7084,6 @@ DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlop
     result->tap = dmlops_plan_counted(planning, axis->tap);
     result->weightsStep = dmlops_modulo(axis->weightsStep, INT64_C(4294967296));
     result->countFirst = dmlops_plan_counted(planning, axis->countFirst);
-    result->countStep = dmlops_plan_counted(planning, axis->countStep);
-    result->countTap = dmlops_plan_counted(planning, axis->countTap);
     result->countLimit = dmlops_plan_counted(planning, axis->countLimit);
     return;
 }
@@ -7123,47 +7104,33 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_step(dmlops_planning* planning, const 
    elements are closer along another one that the window does not move along: the channels of channels-last tensors. */
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Slide* result) {
-    dmlops_plan_Sliding made_1;
-    dmlops_plan_sliding_of(planning, op, shader, &made_1);
-    dmlops_plan_Sliding sliding;
-    sliding = made_1;
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     int64_t last = dmlops_subtract(output->sizes.count, 1);
-    int64_t groups = 1;
-    int64_t rows = 1;
-    int64_t row_axis = -1;
-    if (factors->applies) {
-        row_axis = factors->left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, factors, output),
-            factors->left.count)];
-        groups = dmlops_max(factors->window.groups, 1);
-        rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
-    }
+    int64_t groups = dmlops_max(factors->window.groups, 1);
     int64_t adjacent = last;
     int64_t channels = 1;
-    int64_t vector = dmlops_plan_whole_vectors(planning, tensor, dmlops_subtract(tensor->sizes.count, 1));
-    for (int64_t place = 0; place < sliding.places.count; ++place) {
-        const int64_t axis = sliding.places.items[place];
-        int is_group = (axis == dmlops_add(last, 1)) && (groups > 1);
-        int64_t d = is_group ? row_axis : axis;
-        int is_output = (d <= dmlops_subtract(last, sliding.sizes.count)) && (output->sizes.items[dmlops_item(planning,
-            d, output->sizes.count)] > 1) && (output->strides.items[dmlops_item(planning, d, output->strides.count)] ==
-            1);
-        if ((adjacent == last) && is_output && (tensor->strides.items[dmlops_item(planning, place,
-            tensor->strides.count)] < tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
-            int is_own = !is_group || ((rows == 1) && (factors->depth == 1));
+    int64_t vector = dmlops_plan_aligned_vector(planning, tensor, last);
+    for (int64_t d = 0; d < 2; ++d) {
+        int is_summed = factors->applies && (d == 1);
+        int is_output = (output->sizes.items[dmlops_item(planning, d, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1) && ((groups > 1) ||
+            !is_summed);
+        if ((adjacent == last) && is_output && (tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)]
+            < tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
+            int is_own = !is_summed || ((output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] == groups)
+                && (factors->depth == 1));
             adjacent = d;
-            vector = dmlops_plan_whole_vectors(planning, tensor, place);
-            channels = is_own ? dmlops_gcd(vector, output->sizes.items[dmlops_item(planning, d, output->sizes.count)])
-                : 1;
+            vector = dmlops_plan_aligned_vector(planning, tensor, d);
+            channels = is_own ? vector : 1;
         }
     }
-    dmlops_plan_WindowAxis_8 made_2;
-    dmlops_plan_window_axes(planning, op, shader, &sliding, &made_2);
-    dmlops_plan_WindowAxis_8_copy(&result->axes, &made_2);
+    dmlops_plan_WindowAxis_8 made_1;
+    dmlops_plan_window_axes(planning, op, shader, &made_1);
+    dmlops_plan_WindowAxis_8_copy(&result->axes, &made_1);
     result->depth = factors->applies ? factors->depth : 0;
     result->outputs = dmlops_plan_element_count(planning, &output->sizes);
     result->is_shared = factors->applies || !dmlops_plan_has_others(planning, op, shader);
@@ -7171,7 +7138,7 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
     result->is_across = adjacent == last;
     result->channels = channels;
     result->vector = vector;
-    result->stored = dmlops_plan_whole_vectors(planning, output, adjacent);
+    result->stored = dmlops_plan_aligned_vector(planning, output, adjacent);
     result->is_packed = output->bits < 16;
     return;
 }
@@ -7187,20 +7154,6 @@ DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops
         made_1 = made_1 || ((place != wanted) && one->is_output && one->is_present);
     }
     return made_1;
-}
-
-/* The number of adjacent elements along a dimension that form aligned vectors. */
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    place) {
-    int64_t vector = ((tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] == 1) &&
-        (tensor->bits >= 8)) ? 4 : 1;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if ((d != place) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return vector;
 }
 
 /* The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled. */
@@ -7221,8 +7174,6 @@ DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dm
     result->elements = 1;
     result->weightsStep = 0;
     result->countFirst = 0;
-    result->countStep = 0;
-    result->countTap = 0;
     result->countLimit = 0;
     return;
 }
@@ -7367,9 +7318,9 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
         block->rows), dmlops_plan_ceil_div(planning, across.elements, block->columns)));
     int64_t layers = dmlops_plan_layers_of(planning, slide, block->unrolled);
     int64_t shares = 1;
-    int64_t most = (slide->is_across && (block->unrolled == 0)) ? 128 : 16;
-    while (planning->reason == DMLOPS_REASON_NONE && (slide->is_shared && (dmlops_multiply(4, shares) <=
-        dmlops_min(dmlops_multiply(2, most), layers)) && (dmlops_plan_times(planning, blocks, shares) < 131072))) {
+    int64_t most = slide->is_shared ? dmlops_min(16, dmlops_divide(layers, 2)) : 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, shares) <= most) &&
+        (dmlops_plan_times(planning, blocks, shares) < 131072))) {
         shares = dmlops_multiply(2, shares);
     }
     int64_t elements = dmlops_multiply(block->rows, block->columns);
@@ -7396,20 +7347,36 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
 /* Whether the shader can slide the window of this description. */
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding made_1;
+    dmlops_plan_sliding_of(planning, op, &made_1);
     dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    sliding = made_1;
+    const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !op->is_double;
-    for (int64_t d = 0; d < sliding.axes.count; ++d) {
-        const int64_t axis = sliding.axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output->sizes.count, sliding.sizes.count), d));
+    int is_straight = (sliding.sizes.count > 0) && !op->is_double && (dmlops_add(sliding.sizes.count, 2) ==
+        output->sizes.count);
+    if (factors->applies) {
+        is_straight = is_straight && (factors->left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
+            factors, output), factors->left.count)] == 1);
+        is_straight = is_straight && (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
+        for (int64_t d = 0; d < factors->window.axes.count; ++d) {
+            const int64_t axis = factors->window.axes.items[d];
+            is_straight = is_straight && (axis == dmlops_add(d, 2));
+        }
     }
-    const dmlops_plan_Frame * box = &sliding.counted;
-    for (int64_t each_1 = 0; each_1 < box->first.count; ++each_1) {
-        const int64_t first = box->first.items[each_1];
-        const int64_t tap = box->taps.items[dmlops_item(planning, each_1, box->taps.count)];
-        is_straight = is_straight && (tap > first);
+    const dmlops_plan_Frame * frame = &sliding.window;
+    const dmlops_plan_Frame * counted = &sliding.counted;
+    for (int64_t d = 0; d < counted->first.count; ++d) {
+        const int64_t first = counted->first.items[d];
+        int64_t step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)],
+            frame->first.items[dmlops_item(planning, d, frame->first.count)]);
+        int64_t tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)],
+            frame->first.items[dmlops_item(planning, d, frame->first.count)]);
+        is_straight = is_straight && (tap > 0) && (dmlops_subtract(counted->taps.items[dmlops_item(planning, d,
+            counted->taps.count)], first) == tap);
+        is_straight = is_straight && (dmlops_subtract(counted->steps.items[dmlops_item(planning, d,
+            counted->steps.count)], first) == step);
     }
     return is_straight;
 }
@@ -7450,26 +7417,6 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
         dmlops_plan_alike(planning, &across), 1);
 }
 
-/* The tensor's strides along the dimensions of the output, except those that the window moves along. */
-DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        int64_t step = 0;
-        for (int64_t number = 0; number < sliding->places.count; ++number) {
-            const int64_t place = sliding->places.items[number];
-            if ((place == d) && (size > 1)) {
-                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
-            }
-        }
-        dmlops_plan_int_8_append(planning, &steps, step);
-    }
-    dmlops_plan_padded(planning, &steps, result);
-    return;
-}
-
 /* The addressing of weights, apart from their steps along the window, in the order of the shader's constants; empty if
    there are none. */
 DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -7483,8 +7430,6 @@ DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dm
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
         op->tensors.count)];
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     int64_t groups = dmlops_max(factors->window.groups, 1);
@@ -7497,10 +7442,8 @@ DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dm
             weights->strides.count)]));
     }
     dmlops_plan_int_64_append(planning, &words, factors->depth);
-    dmlops_plan_int_64_append(planning, &words, tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words, dmlops_max(dmlops_divide(output->sizes.items[dmlops_item(planning,
-        factors->left.items[dmlops_item(planning, counts_rows, factors->left.count)], output->sizes.count)], groups),
-        1));
+    dmlops_plan_int_64_append(planning, &words, dmlops_max(dmlops_divide(output->sizes.items[dmlops_item(planning, 1,
+        output->sizes.count)], groups), 1));
     dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
     dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, counts_rows,
         weights->strides.count)]);
@@ -7554,16 +7497,10 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     if (!dmlops_plan_is_slid(planning, op, shader)) {
         return 0;
     }
-    dmlops_plan_Sliding made_1;
-    dmlops_plan_sliding_of(planning, op, shader, &made_1);
-    dmlops_plan_Slide made_2;
-    dmlops_plan_slide_of(planning, op, shader, &made_2);
-    dmlops_plan_Sliding sliding;
-    sliding = made_1;
+    dmlops_plan_Slide made_1;
+    dmlops_plan_slide_of(planning, op, shader, &made_1);
     dmlops_plan_Slide slide;
-    slide = made_2;
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
+    slide = made_1;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     dmlops_plan_Block block;
@@ -7573,28 +7510,26 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         return 0;
     }
     if (shader->contraction.number != -1) {
-        dmlops_plan_Buffer made_3;
-        made_3 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_3);
+        dmlops_plan_Buffer made_2;
+        made_2 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_2);
     }
     dmlops_out_share(planning);
     const dmlops_plan_WindowAxis_8 * axes = &slide.axes;
+    dmlops_plan_WindowAxis made_3;
+    dmlops_plan_unrolled_axis(planning, &slide, 1, block.unrolled, &made_3);
     dmlops_plan_WindowAxis made_4;
-    dmlops_plan_unrolled_axis(planning, &slide, 1, block.unrolled, &made_4);
-    dmlops_plan_WindowAxis made_5;
-    dmlops_plan_unrolled_axis(planning, &slide, 0, block.unrolled, &made_5);
+    dmlops_plan_unrolled_axis(planning, &slide, 0, block.unrolled, &made_4);
     dmlops_plan_WindowAxis down;
-    down = made_4;
+    down = made_3;
     dmlops_plan_WindowAxis across;
-    across = made_5;
+    across = made_4;
     dmlops_plan_int_8 counts;
     counts.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
         const int64_t size = output->sizes.items[d];
-        int64_t rows = ((d == dmlops_subtract(dmlops_add(sliding.axes.items[dmlops_item(planning, 0,
-            sliding.axes.count)], axes->count), 2)) && (axes->count > 1)) ? block.rows : 1;
-        int64_t columns = (d == dmlops_subtract(dmlops_add(sliding.axes.items[dmlops_item(planning, 0,
-            sliding.axes.count)], axes->count), 1)) ? block.columns : 1;
+        int64_t rows = ((d == axes->count) && (d > 1)) ? block.rows : 1;
+        int64_t columns = (d == dmlops_add(axes->count, 1)) ? block.columns : 1;
         int64_t channels = (d == slide.adjacent) ? block.channels : 1;
         dmlops_plan_int_8_append(planning, &counts, dmlops_plan_ceil_div(planning, size,
             dmlops_multiply(dmlops_multiply(rows, columns), channels)));
@@ -7604,24 +7539,16 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         128, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->sliding.number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 128);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), axes->count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), sliding.axes.items[dmlops_item(planning, 0,
-        sliding.axes.count)]);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), slide.adjacent);
     if (slide.depth > 0) {
-        int64_t row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
-            &op->factors, output), op->factors.left.count)];
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), row_axis);
-        int made_6 = 0;
-        for (int64_t each_7 = 0; each_7 < dmlops_clip(dmlops_subtract(axes->count, block.unrolled), axes->count);
-            ++each_7) {
-            const dmlops_plan_WindowAxis* axis = &axes->items[each_7];
-            made_6 = made_6 || (axis->divisor > 1);
+        int made_5 = 0;
+        for (int64_t each_6 = 0; each_6 < dmlops_clip(dmlops_subtract(axes->count, block.unrolled), axes->count);
+            ++each_6) {
+            const dmlops_plan_WindowAxis* axis = &axes->items[each_6];
+            made_5 = made_5 || (axis->divisor > 1);
         }
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)made_6);
-        int by_channel = (layers == 1) && (slide.adjacent == row_axis) && dmlops_plan_are_adjacent(planning, op,
-            shader, axes);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)made_5);
+        int by_channel = (layers == 1) && (slide.adjacent == 1) && dmlops_plan_are_adjacent(planning, op, shader, axes);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), by_channel ? block.channels : 1);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
@@ -7634,27 +7561,30 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_define_axes(planning, &down, &across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), slide.is_across ? dmlops_plan_lead(planning, &across,
         block.vector) : 0);
-    dmlops_plan_WindowAxis_8 made_8;
-    made_8.count = 0;
-    for (int64_t each_9 = 0; each_9 < axes->count; ++each_9) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_9];
-        dmlops_plan_WindowAxis made_10;
-        dmlops_plan_axis_words(planning, axis, &made_10);
-        dmlops_plan_WindowAxis_8_append(planning, &made_8, &made_10);
+    dmlops_plan_WindowAxis_8 made_7;
+    made_7.count = 0;
+    for (int64_t each_8 = 0; each_8 < axes->count; ++each_8) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_8];
+        dmlops_plan_WindowAxis made_9;
+        dmlops_plan_axis_words(planning, axis, &made_9);
+        dmlops_plan_WindowAxis_8_append(planning, &made_7, &made_9);
     }
-    dmlops_plan_Dimension_16 made_11;
-    dmlops_plan_extents(planning, &sliding.sizes, &made_11);
+    dmlops_plan_int_8 made_10;
+    made_10.count = 0;
+    for (int64_t each_11 = 0; each_11 < axes->count; ++each_11) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_11];
+        dmlops_plan_int_8_append(planning, &made_10, axis->taps);
+    }
     dmlops_plan_Dimension_16 made_12;
-    dmlops_plan_extents(planning, &counts, &made_12);
-    dmlops_plan_int_8 made_13;
-    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_13);
+    dmlops_plan_extents(planning, &made_10, &made_12);
+    dmlops_plan_Dimension_16 made_13;
+    dmlops_plan_extents(planning, &counts, &made_13);
     dmlops_plan_int_64 made_14;
     dmlops_plan_weights_words(planning, op, shader, &made_14);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_8);
-    dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_11);
-    dmlops_plan_Dimension_16_copy(&params.blocks, &made_12);
-    params.planeSteps = made_13;
+    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_7);
+    dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_12);
+    dmlops_plan_Dimension_16_copy(&params.blocks, &made_13);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &known->elements);
@@ -8897,20 +8827,6 @@ DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Elements along the axis that one load or store can have, if there are `size`. */
-DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    size, int64_t axis) {
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        dmlops_plan_int_64_append(planning, &others, ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d,
-            tensor->sizes.count)] > 1)) ? stride : 0);
-    }
-    return dmlops_plan_vector_width(planning, tensor->bits, size, tensor->strides.items[dmlops_item(planning, axis,
-        tensor->strides.count)], &others);
-}
-
 /* A tile of an output that is narrower than the tensor, whose `width` is given: taps along columns are combined last,
    so that those before are loaded from adjacent elements. */
 DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
@@ -8968,9 +8884,9 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
         planes = dmlops_divide(planes, 2);
     }
     int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
-        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
-        1056))) {
+    int64_t most = one->is_sum ? dmlops_min(extent.rows, 64) : rows;
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < most) && (dmlops_plan_times(planning, layers,
+        dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >= 1056))) {
         rows = dmlops_multiply(2, rows);
     }
     taps = dmlops_plan_taps_kept(planning, dmlops_add(dmlops_add(dmlops_multiply(columns, across), rows),
@@ -9043,12 +8959,12 @@ DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_
     int is_apart = (tile.span > 0) || (one->is_sum && (tile.columns > 1) && (output->bits >= 16) && is_narrower);
     int is_whole = (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == extent.columns) &&
         (tensor->bits >= 16) && (tile.columns > 1);
-    int64_t loaded = dmlops_plan_aligned_vector(planning, tensor, extent.columns, axis);
-    int64_t stored = dmlops_plan_aligned_vector(planning, output, extent.columns, axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_STEP"), is_apart ? tile.across : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), axis);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SOURCE_VECTOR"), is_whole ? loaded : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : stored);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SOURCE_VECTOR"), is_whole ? dmlops_plan_aligned_vector(planning,
+        tensor, axis) : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 :
+        dmlops_plan_aligned_vector(planning, output, axis));
     dmlops_plan_Dimension_16 made_2;
     dmlops_plan_extents(planning, &sizes, &made_2);
     dmlops_plan_int_8 made_3;
@@ -12979,21 +12895,20 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(8),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_LIST, 1,
+    DMLOPS_SKIP, DMLOPS_TURN(7),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+            DMLOPS_SMALL(2),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
     DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
     DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(81),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(76),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
             DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
@@ -13007,13 +12922,10 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
             DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(1),
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_LIST, 1,
-    DMLOPS_SKIP, DMLOPS_TURN(22),
+    DMLOPS_SKIP, DMLOPS_TURN(15),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_REST, DMLOPS_SIZES,
-            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13060,12 +12972,8 @@ static const uint8_t dmlops_lp_pooling_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
@@ -13076,8 +12984,6 @@ static const uint8_t dmlops_lp_pooling_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13123,12 +13029,8 @@ static const uint8_t dmlops_max_pooling_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
@@ -13139,8 +13041,6 @@ static const uint8_t dmlops_max_pooling_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14154,12 +14054,8 @@ static const uint8_t dmlops_max_pooling1_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
@@ -14170,8 +14066,6 @@ static const uint8_t dmlops_max_pooling1_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14597,12 +14491,8 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
@@ -14614,8 +14504,6 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -17091,12 +16979,8 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
@@ -17108,8 +16992,6 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -17180,21 +17062,20 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(8),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_LIST, 1,
+    DMLOPS_SKIP, DMLOPS_TURN(7),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+            DMLOPS_SMALL(2),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
     DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
     DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(85),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(80),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
             DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
@@ -17209,13 +17090,10 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
             DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
             DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
             DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_LIST, 1,
-    DMLOPS_SKIP, DMLOPS_TURN(22),
+    DMLOPS_SKIP, DMLOPS_TURN(15),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_REST, DMLOPS_SIZES,
-            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -17325,21 +17203,20 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(8),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_LIST, 1,
+    DMLOPS_SKIP, DMLOPS_TURN(7),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+            DMLOPS_SMALL(2),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
     DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
     DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(85),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(80),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
             DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
@@ -17354,13 +17231,10 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
             DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
             DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
             DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_LIST, 1,
-    DMLOPS_SKIP, DMLOPS_TURN(22),
+    DMLOPS_SKIP, DMLOPS_TURN(15),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_REST, DMLOPS_SIZES,
-            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT

@@ -68,7 +68,6 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
         tensor_of(TENSOR2, desc.OutputIndicesTensor),
     ]
-    input_sizes = desc.InputTensor.Sizes[2:]
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or (
@@ -78,20 +77,23 @@ def inputs(desc: Any, index: int) -> Definition:
         ),
         tensors,
         [],
-        [limited(desc.Strides), limited(desc.StartPadding), limited(input_sizes), limited(desc.WindowSize)],
+        [
+            limited(desc.Strides), limited(desc.StartPadding), limited(desc.InputTensor.Sizes[2:]),
+            limited(desc.WindowSize),
+        ],
         [],
         [],
         [desc.DimensionCount, desc.DimensionCount],
         [],
         NO_FACTORS,
         Sliding(
-            tuple(d for d in range(2)), desc.WindowSize, tuple(d + 2 for d in range(desc.DimensionCount)),
+            desc.WindowSize,
             Frame(
                 tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
                 tuple(desc.Strides[d] - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                tuple(1 - desc.StartPadding[d] for d in range(desc.DimensionCount)), input_sizes,
+                tuple(1 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
             ),
-            NO_FRAME,
+            NO_FRAME, (),
         ),
         NO_ATTENTION_VIEWS,
         NO_ROWS,

@@ -68,7 +68,6 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
         tensor_of(TENSOR2, desc.OutputIndicesTensor),
     ]
-    input_sizes = desc.InputTensor.Sizes[2:]
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or (
@@ -79,8 +78,8 @@ def inputs(desc: Any, index: int) -> Definition:
         tensors,
         [],
         [
-            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
-            limited(desc.WindowSize),
+            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding),
+            limited(desc.InputTensor.Sizes[2:]), limited(desc.WindowSize),
         ],
         [],
         [],
@@ -88,14 +87,13 @@ def inputs(desc: Any, index: int) -> Definition:
         [],
         NO_FACTORS,
         Sliding(
-            tuple(d for d in range(2)), desc.WindowSize, tuple(d + 2 for d in range(desc.DimensionCount)),
+            desc.WindowSize,
             Frame(
                 tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
                 tuple(desc.Strides[d] - desc.StartPadding[d] for d in range(desc.DimensionCount)),
                 tuple(desc.Dilations[d] - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                input_sizes,
             ),
-            NO_FRAME,
+            NO_FRAME, (),
         ),
         NO_ATTENTION_VIEWS,
         NO_ROWS,

@@ -101,8 +101,7 @@ def inputs(desc: Any, index: int) -> Definition:
         [],
         NO_FACTORS,
         Sliding(
-            tuple(d for d in range(2)), desc.WindowSize, tuple(d + 2 for d in range(desc.DimensionCount)),
-            Frame(number2, number3, number4, input_sizes),
+            desc.WindowSize, Frame(number2, number3, number4),
             (
                 Frame(
                     tuple(
@@ -116,11 +115,11 @@ def inputs(desc: Any, index: int) -> Definition:
                         desc.Dilations[d] - desc.StartPadding[d] + desc.StartPadding[d]
                         for d in range(desc.DimensionCount)
                     ),
-                    number,
                 )
             )
             if desc.IncludePadding
-            else Frame(number2, number3, number4, input_sizes),
+            else Frame(number2, number3, number4),
+            number if desc.IncludePadding else input_sizes,
         ),
         NO_ATTENTION_VIEWS,
         NO_ROWS,

@@ -31,7 +31,7 @@ SEPARABLE_THREADS = 256  # NVIDIA H200: 128 at 0.89 to 1.00, 512 at 0.98
 SEPARABLE_GROUPS = 264  # NVIDIA H200: 33 at 1.00, 528 to 2112 at 1.00, 8448 at 0.72 to 0.99
 "groups that saturate a GPU; with fewer, threads compute fewer planes at once"
 SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
-"groups that leave no idle tail; with more, each takes more planes and rows"
+"groups that leave no idle tail; with more, each takes more rows, if it needs weights"
 SEPARABLE_TABLE = 7168  # NVIDIA H200: 896 at less than 0.01 to 1.08
 "words of tables in shared memory, at most"
 SEPARABLE_FEW = 8192
@@ -185,7 +185,8 @@ def separable_tile(
     while planes > 1 and times(tiles, ceil_div(extent.planes, planes)) < SEPARABLE_GROUPS:
         planes = planes // 2
     layers = times(tiles_across, ceil_div(extent.planes, planes))
-    while rows < min(extent.rows, 64) and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
+    most = min(extent.rows, 64) if one.is_sum else rows
+    while rows < most and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
         rows = 2 * rows
     taps = taps_kept(columns * across + rows + (len(sizes) - 2) * planes, taps)
     return SeparableTile(threads, across, columns, rows, planes, taps, 0)
