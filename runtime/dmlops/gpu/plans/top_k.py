@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .loops import SATURATING_THREADS, Dimensions, Loops, across, ceil_div, dimensions, grid, repeats, times
-from .operands import PLACEHOLDER, Buffer, Read, Tensor, Written
+from .operands import PLACEHOLDER, Buffer, Groups, Read, Tensor, Written
 from .planning import Planning
 from .tensors import check_span, define_moved, define_tensor
 
@@ -29,14 +29,10 @@ TOP_K_GROUPS = 1024  # NVIDIA H200: 512 at 0.89, 2048 at 0.80
 TOP_K_ABREAST = 32  # NVIDIA H200: 4 lines of float32, where there is room, are as fast as 2
 "bytes of adjacent lines that a group selects from, at most"
 TOP_K_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.19 to 1.00, 1024 at 1.00
-"threads in a selecting group, at most"
+"threads in a selecting group, at most; half as many for 64-bit elements, whose entries take twice the memory"
 TOP_K_SORTED_ITEMS = 16  # NVIDIA H200: 8 at 0.95 for float32 and at 0.79 for float16, 4 at 0.72 and 0.56
 "elements of a line per thread, where a group sorts it"
-TOP_K_MERGED_ITEMS = 8  # NVIDIA H200: 16 at 0.92
-"the same where tiles of it are sorted and merged"
-
-SELECTION_BYTES = 15360  # of shared memory; every device has a little more
-TILE_BYTES = 16384  # the same; a tile takes all of it
+TILE_BYTES = 16384  # of shared memory, as much as every device has
 
 
 class TopK(NamedTuple):
@@ -52,12 +48,10 @@ class TopK(NamedTuple):
 
 class TopKResources(NamedTuple):
     input: Read
-    keys: Read
-    positions: Read
+    entries: Read
     output: Written
     indices: Written
-    keptKeys: Written
-    keptPositions: Written
+    keptEntries: Written
 
 
 class TopKParams(NamedTuple):
@@ -83,15 +77,8 @@ class TopKParams(NamedTuple):
     "outermost first"
 
 
-class Runs(NamedTuple):
-    """The output of a dispatch: keys and positions in the line, in order."""
-
-    keys: Buffer
-    positions: Buffer
-
-
-class Selectors(NamedTuple):
-    """The division of work: threads per part of a line, parts of a line, and elements of a part."""
+class Division(NamedTuple):
+    """The division of lines to select from: threads per part, parts of a line, and elements of a part."""
 
     threads: int
     parts: int
@@ -117,79 +104,90 @@ def plan_top_k(out: Planning, op: TopK) -> None:
     define_tensor(out, op.indices)
     loops = across([op.input, op.output, op.indices], op.axis)
     out.define("RANK", len(loops))
-    most = TILE_BYTES // key_bytes(op)
-    reduced = TOP_K_SELECTED if length <= most else TOP_K_REDUCED
-    has_room = 2 * tile_of(op.count) * entry_bytes(op) <= SELECTION_BYTES
-    if length > TOP_K_SHORTEST and op.count * reduced <= length and has_room:
+    tile = TILE_BYTES // key_bytes(op)
+    reduced = TOP_K_SELECTED if length <= tile else TOP_K_REDUCED
+    if length > TOP_K_SHORTEST and op.count * reduced <= length and op.count <= most_threads(op):
         select(out, op, loops)
     else:
-        sort(out, op, loops, min(tile_of(length), most))
-
-
-def entry_bytes(op: TopK) -> int:
-    """Of a key with its place."""
-    return 16 if op.input.bits == 64 else 8
+        sort(out, op, loops, min(tile_of(length), tile))
 
 
 def key_bytes(op: TopK) -> int:
     return 8 if op.input.bits == 64 else 4
 
 
-def new_runs(out: Planning, op: TopK, count: int) -> Runs:
-    """Scratch for so many elements."""
-    return Runs(out.scratch(count * key_bytes(op)), out.scratch(4 * count))
+def most_threads(op: TopK) -> int:
+    """The threads of a selecting group, at most."""
+    return TOP_K_MOST_THREADS // 2 if op.input.bits == 64 else TOP_K_MOST_THREADS
 
 
-def no_runs() -> Runs:
-    """For a dispatch that reads or passes on none."""
-    return Runs(Buffer(PLACEHOLDER, 0), Buffer(PLACEHOLDER, 0))
+def room_for(out: Planning, op: TopK, entries: int) -> Buffer:
+    """Scratch for so many entries: keys with positions, padded to whole keys."""
+    return out.scratch(2 * key_bytes(op) * entries)
 
 
-def resources(op: TopK, source: Runs, target: Runs) -> TopKResources:
+def resources(op: TopK, source: Buffer, target: Buffer) -> TopKResources:
     """A dispatch's resources."""
     return TopKResources(
         input=op.input.buffer,
-        keys=source.keys,
-        positions=source.positions,
+        entries=source,
         output=op.output.buffer,
         indices=op.indices.buffer,
-        keptKeys=target.keys,
-        keptPositions=target.positions,
+        keptEntries=target,
     )
 
 
-def selectors_of(length: int, wanted: int, lines: int) -> Selectors:
+def params_of(
+    op: TopK, loops: Loops, count: int, groups: Groups, kept: int, parts: int, part: int, span: int
+) -> TopKParams:
+    """A dispatch's constants, for whole lines."""
+    return TopKParams(
+        count,
+        groups.columns,
+        op.input.sizes[op.axis],
+        kept,
+        parts,
+        part,
+        span,
+        op.input.strides[op.axis],
+        op.output.strides[op.axis],
+        op.indices.strides[op.axis],
+        dimensions(loops),
+    )
+
+
+def divide(op: TopK, length: int, lines: int) -> Division:
     """The whole line if a group can take it, by more threads if lines are few. Otherwise parts that are
     short, so that there are more groups, unless these saturate a GPU, or leave too much for a single further
-    dispatch."""
-    most = TOP_K_MOST_THREADS * TOP_K_ITEMS
-    if length <= most:
-        threads = max(TOP_K_LEAST_THREADS, tile_of(ceil_div(length, TOP_K_ITEMS)))
-        if 2 * threads <= TOP_K_MOST_THREADS and times(lines, threads) < SATURATING_THREADS:
-            threads = max(threads, tile_of(ceil_div(length, TOP_K_ITEMS // 2)))
-        return Selectors(threads, 1, length)
-    threads = TOP_K_PART_THREADS
-    items = TOP_K_LEAST_ITEMS
-    while items < TOP_K_ITEMS:
-        parts = ceil_div(length, threads * items)
-        is_enough = wanted * TOP_K_REDUCED <= threads * items and wanted * parts <= most
-        if is_enough and times(parts, lines) <= TOP_K_GROUPS:
-            break
-        items = 2 * items
+    dispatch. There are more threads than elements wanted, so that few pass the bound."""
+    wanted, most = op.count, most_threads(op)
+    least = max(TOP_K_LEAST_THREADS, min(tile_of(wanted + wanted // 2), most))
+    if length <= most * TOP_K_ITEMS:
+        sharing = tile_of(ceil_div(length, TOP_K_ITEMS))
+        if times(lines, sharing) < SATURATING_THREADS:
+            sharing = 2 * sharing
+        return Division(max(least, min(sharing, most)), 1, length)
+    threads, items = max(least, TOP_K_PART_THREADS), TOP_K_LEAST_ITEMS
     parts = ceil_div(length, threads * items)
-    return Selectors(threads, parts, ceil_div(length, parts))
+    while items < TOP_K_ITEMS and (
+        wanted * TOP_K_REDUCED > threads * items
+        or wanted * parts > most * TOP_K_ITEMS
+        or times(parts, lines) > TOP_K_GROUPS
+    ):
+        items = 2 * items
+        parts = ceil_div(length, threads * items)
+    return Division(threads, parts, ceil_div(length, parts))
 
 
-def lines_abreast(op: TopK, loops: Loops, threads: int, room: int) -> int:
-    """Lines per group, with `threads` threads and `room` bytes each: several only if they are interleaved,
-    span at most `TOP_K_ABREAST` bytes, and fit in shared memory."""
+def lines_abreast(op: TopK, loops: Loops, threads: int) -> int:
+    """Lines per group, with `threads` threads each: several only if they are interleaved, and span at most
+    `TOP_K_ABREAST` bytes."""
     if loops[-1].strides[0] != 1:
         return 1
     lines = 1
     while (
         2 * lines * op.input.bits <= 8 * TOP_K_ABREAST
-        and 2 * lines * threads <= TOP_K_MOST_THREADS
-        and 2 * lines * room <= SELECTION_BYTES
+        and 2 * lines * threads <= most_threads(op)
         and lines < loops[-1].size
     ):
         lines = 2 * lines
@@ -200,109 +198,76 @@ def select(out: Planning, op: TopK, loops: Loops) -> None:
     """Dispatches that select from lines or parts of them, then from what is left, until each line is one
     part."""
     wanted, count = op.count, repeats(loops)
-    nothing = no_runs()
     out.define("SELECTS", 1)
     out.share()
+    nothing = Buffer(PLACEHOLDER, 0)
     source, length = nothing, op.input.sizes[op.axis]
     is_first, is_last = True, False
     while not is_last:
-        selectors = selectors_of(length, wanted, count)
-        is_last = selectors.parts == 1
-        threads = selectors.threads
-        shares = 1  # of each thread; half as many again as are wanted, so that few elements pass the bound
-        while 2 * threads * shares < 3 * wanted:
-            shares = 2 * shares
-        room = max(2 * tile_of(wanted), threads * shares)
-        abreast = lines_abreast(op, loops, threads, room * entry_bytes(op)) if is_first else 1
-        each = ceil_div(count, abreast)
-        groups = grid(out, times(times(each, selectors.parts), abreast * threads), abreast * threads, 1)
+        division = divide(op, length, count)
+        is_last = division.parts == 1
+        abreast = lines_abreast(op, loops, division.threads) if is_first else 1
+        threads = abreast * division.threads
+        each = times(ceil_div(count, abreast), division.parts)
+        groups = grid(out, times(each, threads), threads, 1)
         target = nothing
         if not is_last:
-            target = new_runs(out, op, times(times(count, selectors.parts), wanted))
+            target = room_for(out, op, times(times(count, division.parts), wanted))
         out.define("FIRST", int(is_first))
         out.define("LAST", int(is_last))
         out.define("LINES", abreast)
-        out.define("ITEMS", max(shares, ceil_div(selectors.length, threads)))
-        out.define("SHARES", shares)
-        out.define("ROOM", room)
-        out.define("NUM_THREADS", abreast * threads)
+        out.define("ITEMS", ceil_div(division.length, division.threads))
+        out.define("EACH", 1 if 2 * wanted <= division.threads else 2)
+        out.define("NUM_THREADS", threads)
         out.bind(resources(op, source, target))
-        params = TopKParams(
-            count,
-            groups.columns,
-            length,
-            wanted,
-            selectors.parts,
-            selectors.length,
-            0,
-            op.input.strides[op.axis],
-            op.output.strides[op.axis],
-            op.indices.strides[op.axis],
-            dimensions(loops),
-        )
-        out.dispatch(params, groups, not is_first)
-        source, length, is_first = target, selectors.parts * wanted, False
+        params = params_of(op, loops, count, groups, wanted, division.parts, division.length, 0)
+        out.dispatch(params._replace(length=length), groups, not is_first)
+        source, length, is_first = target, division.parts * wanted, False
 
 
 def sort(out: Planning, op: TopK, loops: Loops, tile: int) -> None:
     """A dispatch that sorts tiles, and one for each time that the number of runs is halved."""
     axis, wanted = op.axis, op.count
     length, count = op.input.sizes[axis], repeats(loops)
-    most = TILE_BYTES // key_bytes(op)
-    items = min(TOP_K_SORTED_ITEMS if length <= tile else TOP_K_MERGED_ITEMS, tile)
+    items = min(TOP_K_SORTED_ITEMS, tile)
     threads = tile // items
     while items > 2 and 2 * threads <= TOP_K_MOST_THREADS and times(count, threads) < SATURATING_THREADS:
         items, threads = items // 2, 2 * threads
-    nothing = no_runs()
+    threads = max(threads, TOP_K_LEAST_THREADS)
     out.define("SELECTS", 0)
     out.share()
 
-    # Runs alternate between two pairs of buffers, each sized for the most that it ever holds.
-    runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
-    even, odd = 0, 0
-    while runs > 1:
-        room = times(times(count, runs), kept)
-        if turn == 0:
-            even = max(even, room)
-        else:
-            odd = max(odd, room)
-        runs, kept, span, turn = ceil_div(runs, 2), min(wanted, 2 * span), 2 * span, 1 - turn
-    evens, odds = nothing, nothing
-    if even > 0:
-        evens = new_runs(out, op, even)
-    if odd > 0:
-        odds = new_runs(out, op, odd)
+    runs, kept = ceil_div(length, tile), min(wanted, tile)
+    source, target = Buffer(PLACEHOLDER, 0), Buffer(PLACEHOLDER, 0)
+    if runs > 1:  # room for the runs in either, however often they are merged
+        room = times(count, times(tile_of(runs), kept))
+        source, target = room_for(out, op, room), room_for(out, op, room)
+    out.define("FIRST", 1)
+    out.define("LAST", int(runs == 1))
+    out.define("ITEMS", items)
+    out.define("TILE", tile)
+    out.define("NUM_THREADS", threads)
+    out.bind(resources(op, source, target))
+    tiles = times(count, runs)
+    groups = grid(out, times(tiles, tile // items), threads, 1)
+    out.dispatch(params_of(op, loops, tiles, groups, kept, runs, 0, 0), groups, False)
 
-    runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
-    block = max(tile, TOP_K_LEAST_THREADS * items)
-    source, source_runs, source_kept, source_span = nothing, runs, 0, 0
-    is_first, is_last = True, False
-    while not is_last:
-        is_last = runs == 1
-        target = nothing if is_last else evens if turn == 0 else odds
-        blocks = times(times(count, runs), ceil_div(kept, block))
-        tiles = times(count, runs)
-        groups = grid(out, times(ceil_div(tiles, block // tile) if is_first else blocks, block), block, 1)
-        out.define("FIRST", int(is_first))
-        out.define("LAST", int(is_last))
+    span, block = (
+        tile,
+        tile // 2,
+    )  # elements of a line that a run comes from, and of a run that a group merges
+    while runs > 1:
+        previous = source
+        source = target
+        target = previous
+        run = kept
+        kept = min(wanted, 2 * span)
+        blocks = times(times(count, ceil_div(runs, 2)), ceil_div(kept, block))
+        groups = grid(out, times(blocks, block), block, 1)
+        out.define("FIRST", 0)
+        out.define("LAST", int(runs == 2))
         out.define("ITEMS", items)
-        out.define("TILE", tile)
         out.define("NUM_THREADS", block // items)
         out.bind(resources(op, source, target))
-        params = TopKParams(
-            tiles if is_first else blocks,
-            groups.columns,
-            length,
-            kept,
-            source_runs,
-            source_kept,
-            source_span,
-            op.input.strides[axis],
-            op.output.strides[axis],
-            op.indices.strides[axis],
-            dimensions(loops),
-        )
-        out.dispatch(params, groups, not is_first)
-        source_runs, source_kept, source_span = runs, kept, span
-        source, is_first, block = target, False, most // 2
-        runs, kept, span, turn = ceil_div(runs, 2), min(wanted, 2 * span), 2 * span, 1 - turn
+        out.dispatch(params_of(op, loops, blocks, groups, kept, runs, run, span), groups, True)
+        runs, span = ceil_div(runs, 2), 2 * span
