@@ -117,6 +117,7 @@ class PlannersView:
     layouts: Sequence[Record]  # of constants
     heads: tuple[str, ...]
     functions: tuple[str, ...]
+    called_of_lists: frozenset[str]
     c_type = staticmethod(c_type)
     c_name = staticmethod(c_name)
     numbers = staticmethod(numbers)
@@ -174,6 +175,7 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
 @cache
 def planners(plans: Plans) -> PlannersView:
     """The planners, translated."""
+    functions = [definition(plans, function) for function in plans.functions]
     return PlannersView(
         reasons=tuple(_reasons(plans)),
         capabilities=plans.capabilities,
@@ -181,7 +183,8 @@ def planners(plans: Plans) -> PlannersView:
         taken=taken(plans),
         layouts=layouts(plans),
         heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
-        functions=tuple(definition(plans, function) for function in plans.functions),
+        functions=tuple(function.text for function in functions),
+        called_of_lists=frozenset().union(*(function.called for function in functions)),
     )
 
 

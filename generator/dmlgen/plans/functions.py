@@ -5,13 +5,12 @@
 - `bool` and `str` are `int` and `const char*`. Strings are never built, except for the name of a macro,
   f"{text}_END".
 - A record, a NamedTuple, is a struct: passed by address, copied where it is kept. What a function returns is
-  built where it is needed, variables that become fields of it included, and a variable that is only another
-  name for something has its address.
-  Fields may be given by name, in their order.
+  built where it is needed, and a variable that is only another name for something has its address. Fields
+  may be given by name, in their order.
 - A list with a capacity is a struct that contains its entries. One entry too many refuses the plan, and so
   does an index beyond the end; a negative one counts from there. Nothing is accessed out of bounds. A list
   without a capacity is the address of static entries.
-- `==` compares lists of numbers, entry by entry; `in` and `not in` look for a number in one.
+- `in` and `not in` look for a number in a list.
 - `extend` takes a list of numbers, or `[number] * count`.
 - `_replace` returns a copy of a record, with other values in some fields.
 - `for` iterates over a list, a slice of it, `range`, `enumerate` or `zip`; so do comprehensions, with at most
@@ -19,9 +18,11 @@
   once the plan has been refused.
 - Methods of `Planning` are functions of the header; `refuse` also returns.
 
-A variable has one type, that of its first value; an empty list needs it declared. The operands of a
-conditional expression, of `and` and `or`, and the condition of `while` must be expressions in C, too. Lists
-are copied where Python shares them; `sharing` makes sure that this makes no difference.
+A variable has one type, that of its first value, and belongs to the block where it gets that; a list display
+needs its type declared. Of several variables that are assigned at once, none may be used for the values of
+those after it. The operands of a conditional expression, of `and` and `or`, and the condition of `while`
+must be expressions in C, too. Lists are copied where Python shares them; `sharing` makes sure that this makes
+no difference.
 """
 
 from __future__ import annotations
@@ -201,10 +202,20 @@ def _called(function: Function) -> str:
     return f"dmlops_plan_{name.removeprefix('plan_')}"
 
 
-def definition(plans: Plans, function: Function) -> str:
-    """The text of a function, with its docstring as a comment."""
+@dataclass(frozen=True)
+class Definition:
+    """The text of a function, with its docstring as a comment, and the functions of lists that it calls."""
+
+    text: str
+    called: frozenset[str]
+
+
+def definition(plans: Plans, function: Function) -> Definition:
+    """A function in C."""
     check_sharing(function)
-    return _Translation(plans, function).text()
+    translation = _Translation(plans, function)
+    text = translation.text()
+    return Definition(text, frozenset(translation.called_of_lists))
 
 
 class _Translation:
@@ -216,21 +227,18 @@ class _Translation:
         self.module: Module = function.module
         self.lines: list[str] = []
         self.names: dict[str, Value] = {}
-        self._everywhere: dict[str, Value] = {}  # variables declared at the top
-        self._top: list[str] = []
         self._temporaries = 0
+        self.called_of_lists: set[str] = set()
         self._next_name: str | None = None  # of the record or list that is built next
-        self._homes = _homes(function)
 
     def text(self) -> str:
         for name, type_ in self.function.parameters:
             self.names[name] = Value("planning" if type_ == PLANNING else c_name(name), type_)
         comment = ast.get_docstring(self.function.node)
         self.block(self.function.node.body)
-        lines = [*self._top, *self.lines]
-        if not any("planning" in line for line in lines):
-            lines.insert(0, "(void)planning;")
-        inner = "\n".join(wrapped(f"    {line}") for line in lines)
+        if not any("planning" in line for line in self.lines):
+            self.lines.insert(0, "(void)planning;")
+        inner = "\n".join(wrapped(f"    {line}") for line in self.lines)
         about = ""
         if comment:
             text = " ".join(comment.split()).replace("*/", "* /")
@@ -250,17 +258,20 @@ class _Translation:
     def statement(self, node: ast.stmt, body: Sequence[ast.stmt]) -> None:
         match node:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
-                self.assign_new(node, name, value, self.plans.type(self.module, annotation), body)
+                self.assign(node, name, value, self.plans.type(self.module, annotation), body)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self.assign_new(node, name, value, self.type_of(name), body)
+                self.assign(node, name, value, self.type_of(name), body)
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
-                self.assign_all(node, names, values, body)
+                for place, (target, value) in enumerate(zip(names, values, strict=True), 1):
+                    if not isinstance(target, ast.Name) or _uses(values[place:], target.id):
+                        raise self.module.refused(node, "these targets")
+                    self.assign(node, target.id, value, self.type_of(target.id), body)
             case ast.Assign(targets=[ast.Subscript(value=owner, slice=index)], value=value):
-                target = self.item(self.expr(owner), index)
-                self.copy(target.content, self.expr(value, target.type))
+                entry = self.item(self.expr(owner), index)
+                self.copy(entry.content, self.expr(value, entry.type))
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
                 whole = ast.copy_location(ast.BinOp(target, op, value), node)
-                self.assign(node, name, self.expr(whole), body)
+                self.assign(node, name, whole, self.type_of(name), body)
             case ast.Expr(value=ast.Constant(value=str())):
                 pass  # a docstring
             case ast.Expr(value=ast.Call() as call):
@@ -315,91 +326,41 @@ class _Translation:
         if len(self.lines) != before:
             raise self.module.refused(node, "this where C wants an expression")
 
-    def variable(self, name: str) -> Value | None:
-        return self.names.get(name) or self._everywhere.get(name)
-
     def type_of(self, name: str) -> Type | None:
-        known = self.variable(name)
+        known = self.names.get(name)
         return known.type if known else None
 
-    def assign_new(
+    def assign(
         self, node: ast.stmt, name: str, value: ast.expr, wanted: Type | None, body: Sequence[ast.stmt]
     ) -> None:
-        """Like `assign`, but builds a new record or list in place."""
-        if isinstance(value, _MADE) and self.variable(name) is None and self.is_local(name, body):
-            self._next_name = c_name(name)
-            found = self.expr(value, wanted)
-            self._next_name = None
-            if found.text in (c_name(name), f"&{c_name(name)}") or found == self._homes.get(c_name(name)):
-                self.names[name] = found
-                return
-        else:
-            found = self.expr(value, wanted)
-        self.assign(node, name, found, body, value)
-
-    def is_local(self, name: str, body: Sequence[ast.stmt]) -> bool:
-        """Whether a variable is used in only one block."""
-        return _uses(self.function.node.body, name) == _uses(body, name)
-
-    def assign(
-        self,
-        node: ast.stmt,
-        name: str,
-        value: Value,
-        body: Sequence[ast.stmt],
-        source: ast.expr | None = None,
-    ) -> None:
-        """Assigns a value to a variable. It is declared here, or at the top if it is used outside of the
-        block."""
-        variable = c_name(name)
-        target = self.variable(name)
-        if target is None:
-            target = Value(variable if value.is_scalar else f"&{variable}", value.type)
-            if self.is_local(name, body):
-                if not value.is_scalar and self.is_fixed(name) and self.is_fixed(_owner(source)):
-                    target = Value(variable, value.type)
-                    self.lines.append(f"const {_declared(value.type, f'* {variable}')} = {value.text};")
-                elif value.is_scalar:
-                    self.lines.append(f"{_declared(value.type, variable)} = {_bare(value.text)};")
-                else:
-                    self.copy(self.place(variable, value.type).content, value)
-                self.names[name] = target
-                return
-            if not value.is_scalar:
-                raise self.module.refused(node, f"{name}, a record or list that is used outside this block,")
-            self._everywhere[name] = target
-            self._top.append(f"{_declared(value.type, variable)} = 0;")
-        if not _fits(value.type, target.type):
-            raise self.module.refused(node, f"another type of {name}")
-        self.copy(target.content, value)
+        """Assigns to a variable, which is declared if it is new. A record or a list is built in place."""
+        known, variable = self.names.get(name), c_name(name)
+        if known is not None:
+            self.copy(known.content, self.expr(value, wanted))
+            return
+        if _uses(self.function.node.body, name) != _uses(body, name):
+            raise self.module.refused(node, f"{name}, which is used outside this block,")
+        self._next_name = variable if isinstance(value, _MADE) else None
+        found = self.expr(value, wanted)
+        self._next_name = None
+        if found.is_scalar:
+            if found.text != variable:
+                self.lines.append(f"{_declared(found.type, variable)} = {_bare(found.text)};")
+            found = Value(variable, found.type)
+        elif found.text != f"&{variable}":
+            if self.is_fixed(name) and self.is_fixed(_owner(value)):
+                self.lines.append(f"const {_declared(found.type, f'* {variable}')} = {found.text};")
+                found = Value(variable, found.type)
+            else:
+                place = self.place(variable, found.type)
+                self.copy(place.content, found)
+                found = place
+        self.names[name] = found
 
     def is_fixed(self, name: str | None) -> bool:
         """Whether a variable is always the same record or list, so that another may hold its address."""
         whole = self.function.node
         return name is not None and _assignments(whole, name) <= 1 and not _changed([whole], name)
-
-    def assign_all(
-        self, node: ast.stmt, names: list[ast.expr], values: list[ast.expr], body: Sequence[ast.stmt]
-    ) -> None:
-        """Assigns several at once: all values are computed first."""
-        plain = [name.id for name in names if isinstance(name, ast.Name)]
-        if len(plain) != len(values):
-            raise self.module.refused(node, "these targets")
-        apart = not any(_uses([value], name) for value in values for name in plain)
-        found = [self.expr(value, self.type_of(name)) for name, value in zip(plain, values, strict=True)]
-        kept = found if apart else [self.temporary(value) for value in found]
-        for name, value, source in zip(plain, kept, values, strict=True):
-            self.assign(node, name, value, body, source if apart else None)
-
-    def temporary(self, value: Value) -> Value:
-        """A copy that nothing changes."""
-        if value.is_scalar:
-            name = self.new()
-            self.lines.append(f"{_declared(value.type, name)} = {_bare(value.text)};")
-            return Value(name, value.type)
-        found = self.place(None, value.type)
-        self.copy(found.content, value)
-        return found
 
     def new(self) -> str:
         if self._next_name is not None:
@@ -417,35 +378,30 @@ class _Translation:
         if any(_changed(body, name) or any(_assignments(node, name) for node in body) for name in used):
             raise self.module.refused(source, "changing a list or a bound that is gone through")
         outer = dict(self.names)
-        items: list[tuple[ast.expr, Value]] = []
-        match source:
-            case ast.Call(func=ast.Name(id="range"), args=[*bounds]) if 1 <= len(bounds) <= 2:
-                first = self.expr(bounds[0]).text if len(bounds) == 2 else "0"
-                last = self.expr(bounds[-1]).text
-                counter = self.counter(target)
-                begin, end = first, last
-            case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
-                number, item = _pair(self.module, target)
-                counter = self.counter(number)
-                begin, end, items = self.span(inner, [item])
-                if begin != "0":
-                    raise self.module.refused(inner, "numbering a part that does not begin the list")
-            case ast.Call(func=ast.Name(id="zip"), args=inners):
-                if not isinstance(target, ast.Tuple):
-                    raise self.module.refused(target, "this target")
-                counter = self.counter(ast.Name("_"))
-                spans = [self.span(one, [item]) for one, item in zip(inners, target.elts, strict=True)]
-                begin, end = spans[0][:2]
-                if any(one[0] != "0" for one in spans):
-                    raise self.module.refused(source, "pairing parts that do not begin the lists")
-                items = [item for _, _, found in spans for item in found]
+        number: ast.expr = ast.Name("_")
+        lists: list[tuple[ast.expr, ast.expr]] = []  # each with the name of its items
+        match source, target:
+            case ast.Call(func=ast.Name(id="range"), args=[last]), _:
+                number, begin, end = target, "0", self.expr(last).text
+            case ast.Call(func=ast.Name(id="range"), args=[first, last]), _:
+                number, begin, end = target, self.expr(first).text, self.expr(last).text
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner]), ast.Tuple(elts=[number, item]):
+                lists = [(item, inner)]
+            case ast.Call(func=ast.Name(id="zip"), args=inners), ast.Tuple(elts=items):
+                lists = list(zip(items, inners, strict=True))
             case _:
-                counter = self.counter(ast.Name("_"))
-                begin, end, items = self.span(source, [target])
+                lists = [(target, source)]
+        counter = self.counter(number)
+        spans = [(item, self.span(inner)) for item, inner in lists]
+        for _, (begin, _, _) in spans:
+            if begin != "0" and isinstance(source, ast.Call):
+                raise self.module.refused(source, "a part that does not begin its list")
+        if spans:
+            begin, end, _ = spans[0][1]
         self.lines.append(f"for (int64_t {counter} = {begin}; {counter} < {end}; ++{counter}) {{")
         with self.indented():
-            for place, (item, value) in enumerate(items):
-                self.bind(item, self.at(value, counter, is_inside=place == 0))
+            for place, (item, (_, _, whole)) in enumerate(spans):
+                self.bind(item, self.at(whole, counter, is_inside=place == 0))
             yield
         self.lines.append("}")
         self.names = outer
@@ -459,10 +415,8 @@ class _Translation:
         self.names[target.id] = Value(name, INT)
         return name
 
-    def span(
-        self, source: ast.expr, targets: list[ast.expr]
-    ) -> tuple[str, str, list[tuple[ast.expr, Value]]]:
-        """The first number, the end, and the list that is iterated over: a list, or a slice of one."""
+    def span(self, source: ast.expr) -> tuple[str, str, Value]:
+        """The first number, the end, and the list that is iterated over, of which it may be a slice."""
         match source:
             case ast.Subscript(value=owner, slice=ast.Slice(lower=lower, upper=upper, step=None)):
                 whole = self.list_of(owner)
@@ -472,7 +426,7 @@ class _Translation:
             case _:
                 whole = self.list_of(source)
                 begin, end = "0", whole.member("count", INT).text
-        return begin, end, [(target, whole) for target in targets]
+        return begin, end, whole
 
     def list_of(self, node: ast.expr) -> Value:
         value = self.expr(node)
@@ -511,7 +465,7 @@ class _Translation:
     def call_statement(self, call: ast.Call) -> None:
         match call:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=arguments):
-                owner = self.variable(name)
+                owner = self.names.get(name)
                 if owner is not None and owner.type == PLANNING:
                     self.tell(call, method, arguments)
                     return
@@ -540,22 +494,27 @@ class _Translation:
                 called, given = "fill", [self.expr(count), self.expr(item)]
                 fits = [one.type for one in given] == [INT, INT]
             case _:
-                whole = self.expr(source, owner.type)
+                is_built = isinstance(source, ast.List | ast.Subscript)
+                whole = self.expr(source, owner.type if is_built else None)
                 called, given = "extend", [whole.member("count", INT), whole.member("items", INT)]
                 fits = isinstance(whole.type, ListOf) and whole.type.element == INT
         if not (fits and isinstance(owner.type, ListOf) and owner.type.element == INT):
             raise self.module.refused(source, "extending a list like this")
         texts = ", ".join(_bare(one.text) for one in given)
-        self.lines.append(f"{c_type(owner.type)}_{called}(planning, {owner.text}, {texts});")
+        self.lines.append(f"{self.of_lists(owner.type, called)}(planning, {owner.text}, {texts});")
 
     def add(self, called: str, owner: Value, item: ast.expr, *places: str) -> None:
         """Adds an item to a list."""
         assert isinstance(owner.type, ListOf)
         value = self.expr(item, owner.type.element)
-        if not _fits(value.type, owner.type.element):
-            raise self.module.refused(item, "an item of another type")
         given = ", ".join(["planning", owner.text, *places, _bare(value.text)])
-        self.lines.append(f"{c_type(owner.type)}_{called}({given});")
+        self.lines.append(f"{self.of_lists(owner.type, called)}({given});")
+
+    def of_lists(self, type_: Type, called: str) -> str:
+        """The name of a function of lists of a type."""
+        name = f"{c_type(type_)}_{called}"
+        self.called_of_lists.add(name)
+        return name
 
     def tell(self, call: ast.Call, method: str, arguments: list[ast.expr]) -> None:
         """A method of `Planning` without a result."""
@@ -620,17 +579,20 @@ class _Translation:
         arguments = call.args[len(function.parameters) - len(parameters) :]
         if len(arguments) != len(parameters) or call.keywords:
             raise self.module.refused(call, "a call with other arguments")
-        for node, (name, type_) in zip(arguments, parameters, strict=True):
-            value = self.expr(node, type_)
-            if not _fits(value.type, type_):
-                raise self.module.refused(node, f"{name} of another type")
-            given.append(_bare(value.text))
+        for node, (_, type_) in zip(arguments, parameters, strict=True):
+            given.append(_bare(self.expr(node, type_).text))
         return f"{_called(function)}({', '.join(given)})"
 
     # Expressions.
 
     def expr(self, node: ast.expr, wanted: Type | None = None) -> Value:
-        """An expression; `wanted` is the type of list displays in it."""
+        """An expression of the type that is wanted, if any; list displays need one."""
+        found = self.untyped(node, wanted)
+        if wanted is not None and not _fits(found.type, wanted):
+            raise self.module.refused(node, "this, which is of another type,")
+        return found
+
+    def untyped(self, node: ast.expr, wanted: Type | None) -> Value:
         number = constant(self.module, node)
         if number is not None:
             return Value(_number(number), INT)
@@ -640,7 +602,7 @@ class _Translation:
             case ast.Constant(value=str(text)):
                 return Value(c_string(text), TEXT)
             case ast.Name(id=name):
-                found = self.variable(name)
+                found = self.names.get(name)
                 if found is None:
                     raise self.module.refused(node, f"the name {name}")
                 return found
@@ -660,12 +622,6 @@ class _Translation:
                 return Value(f"!{self.expr(operand).text}", BOOL)
             case ast.BinOp(left=left, op=op, right=right):
                 return self.binary(node, op, left, right)
-            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if self.is_list(left):
-                first = self.expr(left)
-                second = self.expr(right, first.type)
-                if not _fits(first.type, second.type):
-                    raise self.module.refused(node, "comparing different lists")
-                return Value(f"{c_type(first.type)}_equal({first.text}, {second.text})", BOOL)
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[right]):
                 item, whole = self.expr(left), self.list_of(right)
                 kind = whole.type
@@ -673,7 +629,7 @@ class _Translation:
                 if not is_list or item.type != INT:
                     raise self.module.refused(node, "looking for this")
                 sign = "" if isinstance(op, ast.In) else "!"
-                return Value(f"{sign}{c_type(kind)}_has({whole.text}, {_bare(item.text)})", BOOL)
+                return Value(f"{sign}{self.of_lists(kind, 'has')}({whole.text}, {_bare(item.text)})", BOOL)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compared(left, ops, others)
             case ast.BoolOp(op=bool_op, values=[first, *rest]):
@@ -685,9 +641,8 @@ class _Translation:
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 condition = self.expr(test).text
                 with self.expression(node):
-                    a, b = self.expr(then), self.expr(otherwise)
-                if not _fits(a.type, b.type):
-                    raise self.module.refused(node, "a choice of different types")
+                    a = self.expr(then)
+                    b = self.expr(otherwise, a.type)
                 return Value(f"({condition} ? {a.text} : {b.text})", a.type)
             case ast.List(elts=items):
                 return self.collected(node, wanted, lambda add: self.written(items, add))
@@ -704,10 +659,6 @@ class _Translation:
         if type(op) in _BITS:
             return Value(f"({a} {_BITS[type(op)]} {b})", INT)
         raise self.module.refused(node, "this operator")
-
-    def is_list(self, node: ast.expr) -> bool:
-        """Whether a name or a field is a list."""
-        return isinstance(node, ast.Name | ast.Attribute) and isinstance(self.expr(node).type, ListOf)
 
     def compared(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
         values = [self.expr(one) for one in (left, *others)]
@@ -806,9 +757,6 @@ class _Translation:
         name = name or self.new()
         if name == _RESULT:
             return Value(_RESULT, type_)
-        home = self._homes.get(name)
-        if home is not None and home.type == type_:
-            return home
         self.lines.append(f"{_declared(type_, name)};")
         return Value(f"&{name}", type_)
 
@@ -819,7 +767,7 @@ class _Translation:
         kind = value.type
         if _is_long(kind):
             target = target[1:] if target.startswith("*") else f"&{target}"
-            self.lines.append(f"{c_type(kind)}_copy({target}, {value.text});")
+            self.lines.append(f"{self.of_lists(kind, 'copy')}({target}, {value.text});")
         else:
             self.lines.append(f"{target} = {_bare(value.content)};")
 
@@ -829,7 +777,9 @@ class _Translation:
             raise self.module.refused(node, f"{record.name} with other fields")
         arguments = [*arguments, *(one.value for one in node.keywords)]
         own, self._next_name = self._next_name, None
-        fields = [self.field_value(*one) for one in zip(record.fields, arguments, strict=True)]
+        fields = [
+            (field, self.expr(node, field.type)) for field, node in zip(record.fields, arguments, strict=True)
+        ]
         return self.filled(self.place(own, record), fields)
 
     def replaced(self, node: ast.Call, owner: ast.expr, changes: list[ast.keyword]) -> Value:
@@ -843,17 +793,10 @@ class _Translation:
             field = source.type.field(one.arg or "")
             if field is None:
                 raise self.module.refused(node, f"the field {one.arg}")
-            fields.append(self.field_value(field, one.value))
+            fields.append((field, self.expr(one.value, field.type)))
         found = self.place(own, source.type)
         self.copy(found.content, source)
         return self.filled(found, fields)
-
-    def field_value(self, field: Field, node: ast.expr) -> tuple[Field, Value]:
-        """The value that a field of a record is given."""
-        value = self.expr(node, field.type)
-        if not _fits(value.type, field.type):
-            raise self.module.refused(node, f"{field.name} of another type")
-        return field, value
 
     def filled(self, record: Value, fields: list[tuple[Field, Value]]) -> Value:
         """The record, after its fields have been given these values."""
@@ -924,13 +867,6 @@ def _fits(given: Type, wanted: Type) -> bool:
     return given == wanted
 
 
-def _pair(module: Module, target: ast.expr) -> tuple[ast.expr, ast.expr]:
-    match target:
-        case ast.Tuple(elts=[number, item]):
-            return number, item
-    raise module.refused(target, "this target")
-
-
 def _uses(nodes: Sequence[ast.AST], name: str) -> int:
     """The number of uses of a variable, not counting loops with one of the same name."""
     return sum(_names(node)[name] for node in nodes)
@@ -953,34 +889,6 @@ def _names(node: ast.AST) -> Counter[str]:
     for name in {inner.id for inner in targets if isinstance(inner, ast.Name)}:
         found[name] = sum(_names(source)[name] for _, source in loops)
     return found
-
-
-def _homes(function: Function) -> dict[str, Value]:
-    """Variables that become what a function returns or a field of it, each with the place for that. None if
-    there are several returns: one could write to that place what it reads from there."""
-    returns = [node for node in ast.walk(function.node) if isinstance(node, ast.Return)]
-    if len(returns) != 1 or returns[0].value is None:
-        return {}
-    return {
-        c_name(item.id): place
-        for item, place in _places(function.result, returns[0].value)
-        if isinstance(item, ast.Name)
-        and not place.is_scalar
-        and _assignments(function.node, item.id) == 1
-        and _uses(returns, item.id) == 1
-    }
-
-
-def _places(result: Type, value: ast.expr) -> Iterator[tuple[ast.expr, Value]]:
-    """The value returned, or the parts of a record that is built there, with the places that they get."""
-    whole = Value(_RESULT, result)
-    match value:
-        case ast.Call(func=ast.Name(id=name)) if isinstance(result, Record) and result.name == name:
-            parts = [*value.args, *(one.value for one in value.keywords)]
-            for field, part in zip(result.fields, parts, strict=False):  # `record` rejects others
-                yield part, whole.member(c_name(field.name), field.type)
-        case _:
-            yield value, whole
 
 
 def _binds(target: ast.expr, name: str) -> bool:

@@ -310,10 +310,10 @@ def dispatch_selected(
     for place in range(2):
         table: Eight = [selection.blocks if place == 1 else selection.rows, selection.coordinates]
         finding = one._replace(number=selected.number + place, writes_kept=True)  # a table, in scratch
-        count = element_count(table)
-        threads = Threads(32 * count, DEFINITION_THREADS)
-        dispatch_box(out, op, known, finding, table, count, first, threads, place > 0 or waits)
-        first += count
+        entries = element_count(table)
+        threads = Threads(32 * entries, DEFINITION_THREADS)
+        dispatch_box(out, op, known, finding, table, entries, first, threads, place > 0 or waits)
+        first += entries
     sizes = op.tensors[selected.output].sizes
     each = elements_along(sizes[selected.axis])
     shape = shape_of_threads(sizes, selected.axis, each)

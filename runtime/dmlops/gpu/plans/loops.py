@@ -112,7 +112,7 @@ def repeats(loops: Loops) -> int:
 
 def continues(outer: Loop, inner: Loop) -> bool:
     """Whether one loop can replace the two."""
-    return outer.strides == [inner.size * step for step in inner.strides]
+    return all(around == inner.size * step for around, step in zip(outer.strides, inner.strides, strict=True))
 
 
 def merged_in_order(loops: Loops) -> Loops:
