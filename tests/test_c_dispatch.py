@@ -328,10 +328,10 @@ def in_order(k: int, lines: int, length: int) -> dmlops.Description:
 
 
 def test_scratch_has_room_beyond_32_bits(library: Library) -> None:
-    """Runs of a sort, with keys and places of four bytes each."""
+    """Runs of a sort, whose entries have a key and a place of four bytes each."""
     desc = in_order(8000, 2**17, 16384)
     assert library.plan(desc) == expected(desc)
-    assert plan(desc).scratch["scratch0"] == 4 * 2**17 * 4 * 4096
+    assert plan(desc).scratch["scratch0"] == 8 * 2**17 * 4 * 4096
 
 
 @pytest.mark.parametrize("value", [2, -1])

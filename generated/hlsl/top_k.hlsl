@@ -10,8 +10,8 @@
 // A line runs along the axis. Where few of its elements are wanted, it is cut into parts: a dispatch selects the first
 // `kept` elements of each part, the next one does the same to what is left, until that is one part. Otherwise it is cut
 // into tiles: a dispatch sorts these into runs, of which the first `kept` elements count, and each further dispatch
-// merges pairs of runs, until only one is left. In between, elements are keys, which sort like them, with positions in
-// the line. The last dispatch writes the outputs. Sizes and strides are in elements.
+// merges pairs of runs, until only one is left. In between, an element is an entry: a key, which sorts like it, and its
+// position in the line. The last dispatch writes the outputs. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputValueTensor, whose elements are moved
@@ -21,19 +21,18 @@
 //   OutputIndexTensor: UINT64, UINT32
 //   SELECTS    1 to select from lines or parts of them, 0 to sort tiles (with FIRST 1) or to merge pairs of runs (with
 //              FIRST 0)
-//   FIRST      1 to read elements, 0 to read what the dispatch before wrote
-//   LAST       1 to write the outputs, 0 to write keys and positions
+//   FIRST      1 to read elements, 0 to read the entries that the dispatch before wrote
+//   LAST       1 to write the outputs, 0 to write entries
 //   LARGEST    1 for the greatest elements first, 0 for the least first
 //   KEY        type of a key: uint64_t for 64-bit elements, else uint
 //   ELEMENT_TYPE  the data type by which elements are ordered
 //   ITEMS      elements per thread
 //   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
-//   SHARES     with SELECTS: shares that a thread divides its elements into, at most ITEMS; a power of two; at least
-//              `kept` for a line
-//   ROOM       with SELECTS: entries for each line, a power of two; at least 2 * `kept`, and one for each share
+//   EACH       with SELECTS: entries in shared memory per thread, 1 or 2; at least 2 * `kept` for each line
 //   TILE       where tiles are sorted: elements of a tile, a power of two; at least ITEMS, which is a power of two too
 //   RANK       dimensions apart from the axis, 1 to 8
-//   NUM_THREADS  threads in a group, a power of two; NUM_THREADS * ITEMS is at least TILE where tiles are sorted
+//   NUM_THREADS  threads in a group, a power of two; with SELECTS at least LINES * `kept`; where tiles are sorted,
+//              NUM_THREADS * ITEMS is at least TILE
 //
 // Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; enough for their threads
 // to cover `count` tiles; or one for each of `count` blocks of NUM_THREADS * ITEMS elements of merged runs.
@@ -81,14 +80,18 @@ struct Dimension
     uint reserved0;
 };
 
+struct Entry
+{
+    KEY key;
+    uint position;  // of equal keys, the first comes first
+};
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<KEY> keys : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<uint> positions : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_VALUE_STORED> outputValueTensor : register(u0);
-[[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_INDEX_STORED> outputIndexTensor : register(u1);
-[[vk::binding(5, 0)]] RWStructuredBuffer<KEY> keptKeys : register(u2);
-[[vk::binding(6, 0)]] RWStructuredBuffer<uint> keptPositions : register(u3);
-[[vk::binding(7, 0)]] cbuffer Params : register(b0)
+[[vk::binding(1, 0)]] StructuredBuffer<Entry> entries : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_VALUE_STORED> outputValueTensor : register(u0);
+[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_INDEX_STORED> outputIndexTensor : register(u1);
+[[vk::binding(4, 0)]] RWStructuredBuffer<Entry> keptEntries : register(u2);
+[[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // lines to select from, tiles to sort, or blocks of merged runs to write
     uint groupColumns;  // thread groups along x
@@ -112,7 +115,6 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-#if FIRST || LAST
 struct Position
 {
     uint input;
@@ -148,13 +150,6 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-INPUT_VALUE LoadAt(Position start, uint position)
-{
-    return LoadInput(start.input + position * inputStep);
-}
-#endif
-
-#if LAST
 void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 {
 #if OUTPUT_VALUE_BITS < 16
@@ -176,15 +171,18 @@ void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
     outputIndexTensor[offset] = (OUTPUT_INDEX_STORED)value;
 }
 
+INPUT_VALUE LoadAt(Position start, uint position)
+{
+    return LoadInput(start.input + position * inputStep);
+}
+
 // Writes the outputs of one rank, given the element and its position in the line
 void Write(Position start, uint rank, uint position, INPUT_VALUE element)
 {
     StoreOutputValue(start.outputValue + rank * outputValueStep, element);
     StoreOutputIndex(start.outputIndex + rank * outputIndexStep, position);
 }
-#endif
 
-#if FIRST
 // Maps an element's bits to an unsigned integer that sorts like it, in as many bits
 KEY KeyOf(INPUT_VALUE bits)
 {
@@ -202,27 +200,20 @@ KEY KeyOf(INPUT_VALUE bits)
 #endif
     return LARGEST ? ~key & (2 * sign - 1) : key;
 }
-#endif
 
 #if SELECTS
-struct Entry
-{
-    KEY key;
-    uint position;  // in the line or in what is left of it; of equal keys, the first comes first in either
-};
-
 bool IsBefore(Entry entry, Entry other)
 {
     // Without branches, as || and && would have
     return or(entry.key < other.key, and(entry.key == other.key, entry.position < other.position));
 }
 
-static const uint LINE_THREADS = NUM_THREADS / LINES;  // threads per line
+static const uint LINE_THREADS = NUM_THREADS / LINES;  // threads per line, at least `kept`
+static const uint ROOM = EACH * LINE_THREADS;  // entries of a line that there is room for
 
-groupshared Entry memory[LINES][ROOM];
+groupshared Entry memory[LINES][ROOM];  // positions are those in the line, or in what is left of it
 groupshared uint found[LINES];
 
-static const uint EACH = ROOM / LINE_THREADS;  // entries per thread
 static const uint COUNTED = 32;  // entries of a run to begin with
 
 // Puts the first `kept` of a line's first `size` entries in order; `size` is a power of two, at least COUNTED, and no
@@ -305,9 +296,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint begin = part * partLength;
     const uint end = min(begin + partLength, length);
     const uint someLine = min(lineNumber, count - 1);
-#if FIRST || LAST
     const Position start = Locate(someLine);
-#endif
     KEY own[ITEMS];  // padding beyond the part sorts last
     uint i;
     [unroll]
@@ -317,23 +306,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if FIRST
         own[i] = position < end ? KeyOf(LoadAt(start, position)) : ~(KEY)0;
 #else
-        own[i] = position < end ? keys[someLine * length + position] : ~(KEY)0;
+        own[i] = position < end ? entries[someLine * length + position].key : ~(KEY)0;
 #endif
     }
-    Entry least[SHARES];
+    Entry least;
     [unroll]
     for (i = 0; i < ITEMS; i++)
     {
-        if (i < SHARES || own[i] < least[i % SHARES].key)  // of equal keys, the earlier position wins
+        if (i == 0 || own[i] < least.key)  // of equal keys, the earlier position wins
         {
-            least[i % SHARES].key = own[i];
-            least[i % SHARES].position = begin + i * LINE_THREADS + lane;
+            least.key = own[i];
+            least.position = begin + i * LINE_THREADS + lane;
         }
     }
-    [unroll]
-    for (i = 0; i < SHARES; i++)
-        memory[side][i * LINE_THREADS + lane] = least[i];
-    Sort(side, lane, SHARES * LINE_THREADS);
+    memory[side][lane] = least;
+    Sort(side, lane, LINE_THREADS);
 
     uint most;
     [loop]
@@ -372,24 +359,18 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         Sort(side, lane, size);
     }
     while (most > ROOM);
-    if (lineNumber >= count)
+    if (lineNumber >= count || lane >= kept)
         return;
 
-    [loop]
-    for (uint rank = lane; rank < kept; rank += LINE_THREADS)
-    {
-        uint position = memory[side][rank].position;
+    Entry entry = memory[side][lane];
 #if !FIRST
-        position = positions[lineNumber * length + min(position, length - 1)];
+    entry.position = entries[lineNumber * length + min(entry.position, length - 1)].position;
 #endif
 #if LAST
-        Write(start, rank, position, LoadAt(start, position));
+    Write(start, lane, entry.position, LoadAt(start, entry.position));
 #else
-        const uint to = (lineNumber * parts + part) * kept + rank;
-        keptKeys[to] = memory[side][rank].key;
-        keptPositions[to] = position;
+    keptEntries[(lineNumber * parts + part) * kept + lane] = entry;
 #endif
-    }
 }
 #else
 static const uint BLOCK = NUM_THREADS * ITEMS;  // elements of a group
@@ -542,11 +523,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if LAST
         Write(Locate(tile), rank, slots[i], values[i]);
 #else
+        const Entry entry = { KeyOf(values[i]), slots[i] };
         if (slots[i] < length)
-        {
-            keptKeys[tile * kept + rank] = KeyOf(values[i]);
-            keptPositions[tile * kept + rank] = slots[i];
-        }
+            keptEntries[tile * kept + rank] = entry;
 #endif
     }
 }
@@ -589,7 +568,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         GroupMemoryBarrierWithGroupSync();
         const uint step = max((high - low + PROBES - 1) / PROBES, 1);
         const uint probe = low + thread % PROBES * step;
-        if (probe < high && keys[leftStart + probe] <= keys[rightStart + diagonal - 1 - probe])
+        if (probe < high && entries[leftStart + probe].key <= entries[rightStart + diagonal - 1 - probe].key)
             InterlockedMax(passed[side], thread % PROBES + 1);
         GroupMemoryBarrierWithGroupSync();
         const uint next = low + passed[side] * step;
@@ -611,7 +590,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         const uint slot = i * NUM_THREADS + thread;
         if (slot < merging)
-            memory[Swizzled(slot)] = keys[slot < leftCount ? leftStart + slot : rightStart + slot];
+            memory[Swizzled(slot)] = entries[slot < leftCount ? leftStart + slot : rightStart + slot].key;
     }
     GroupMemoryBarrierWithGroupSync();
     KEY merged[ITEMS];
@@ -632,12 +611,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         if (rank >= min(end, kept))
             continue;
         const uint source = (uint)memory[Swizzled(rank - begin)];
-        const uint from = source < leftCount ? leftStart + source : rightStart + source;
+        const Entry entry = entries[source < leftCount ? leftStart + source : rightStart + source];
 #if LAST
-        Write(start, rank, positions[from], LoadAt(start, positions[from]));
+        Write(start, rank, entry.position, LoadAt(start, entry.position));
 #else
-        keptKeys[pair * kept + rank] = keys[from];
-        keptPositions[pair * kept + rank] = positions[from];
+        keptEntries[pair * kept + rank] = entry;
 #endif
     }
 }

@@ -360,11 +360,6 @@ DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_pl
     list->items[place] = item;
 }
 
-DMLOPS_CALLED void dmlops_plan_int_8_copy(dmlops_plan_int_8* to, const dmlops_plan_int_8* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 DMLOPS_CALLED void dmlops_plan_int_8_extend(
     dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, const int64_t* items) {
     if (count > 8 - list->count) {
@@ -394,14 +389,6 @@ DMLOPS_CALLED int dmlops_plan_int_8_has(const dmlops_plan_int_8* list, int64_t i
         found = list->items[i] == item;
     }
     return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_8_equal(const dmlops_plan_int_8* a, const dmlops_plan_int_8* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
 }
 
 typedef struct dmlops_plan_Tensor {
@@ -439,17 +426,6 @@ static inline void dmlops_plan_Lookup_8_append(dmlops_planning* planning, dmlops
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_Lookup_8_insert(dmlops_planning* planning, dmlops_plan_Lookup_8* list, int64_t place, const dmlops_plan_Lookup* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 DMLOPS_CALLED void dmlops_plan_Lookup_8_copy(dmlops_plan_Lookup_8* to, const dmlops_plan_Lookup_8* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
@@ -475,17 +451,6 @@ static inline void dmlops_plan_int_16_append(dmlops_planning* planning, dmlops_p
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_int_16_insert(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t place, int64_t item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
 DMLOPS_CALLED void dmlops_plan_int_16_copy(dmlops_plan_int_16* to, const dmlops_plan_int_16* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
@@ -501,33 +466,6 @@ DMLOPS_CALLED void dmlops_plan_int_16_extend(
         memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
         list->count += count;
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_16_fill(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, int64_t item) {
-    if (count > 16 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_16_has(const dmlops_plan_int_16* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dmlops_plan_int_16* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
 }
 
 typedef struct dmlops_plan_Loop {
@@ -554,17 +492,6 @@ static inline void dmlops_plan_int_512_append(dmlops_planning* planning, dmlops_
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t place, int64_t item) {
-    if (list->count >= 512 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
 }
 
 DMLOPS_CALLED void dmlops_plan_int_512_copy(dmlops_plan_int_512* to, const dmlops_plan_int_512* from) {
@@ -595,22 +522,6 @@ DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_pl
     list->count += count > 0 ? count : 0;
 }
 
-DMLOPS_CALLED int dmlops_plan_int_512_has(const dmlops_plan_int_512* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
-}
-
 typedef struct dmlops_plan_int_32 {
     int64_t count;
     int64_t items[32];
@@ -624,59 +535,9 @@ static inline void dmlops_plan_int_32_append(dmlops_planning* planning, dmlops_p
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
 DMLOPS_CALLED void dmlops_plan_int_32_copy(dmlops_plan_int_32* to, const dmlops_plan_int_32* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_extend(
-    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
-    if (count > 32 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
-    if (count > 32 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
 }
 
 typedef struct dmlops_plan_int_64 {
@@ -690,17 +551,6 @@ static inline void dmlops_plan_int_64_append(dmlops_planning* planning, dmlops_p
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t place, int64_t item) {
-    if (list->count >= 64 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
 }
 
 DMLOPS_CALLED void dmlops_plan_int_64_copy(dmlops_plan_int_64* to, const dmlops_plan_int_64* from) {
@@ -718,33 +568,6 @@ DMLOPS_CALLED void dmlops_plan_int_64_extend(
         memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
         list->count += count;
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, int64_t item) {
-    if (count > 64 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_64_has(const dmlops_plan_int_64* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dmlops_plan_int_64* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
 }
 
 typedef struct dmlops_plan_CommonConstants {
@@ -1009,22 +832,6 @@ static inline void dmlops_plan_Tensor_16_append(dmlops_planning* planning, dmlop
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_Tensor_16_insert(dmlops_planning* planning, dmlops_plan_Tensor_16* list, int64_t place, const dmlops_plan_Tensor* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Tensor_16_copy(dmlops_plan_Tensor_16* to, const dmlops_plan_Tensor_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_int_8_16 {
     int64_t count;
     dmlops_plan_int_8 items[16];
@@ -1038,22 +845,6 @@ static inline void dmlops_plan_int_8_16_append(dmlops_planning* planning, dmlops
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_int_8_16_insert(dmlops_planning* planning, dmlops_plan_int_8_16* list, int64_t place, const dmlops_plan_int_8* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_8_16_copy(dmlops_plan_int_8_16* to, const dmlops_plan_int_8_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_Activation_8 {
     int64_t count;
     dmlops_plan_Activation items[8];
@@ -1065,22 +856,6 @@ static inline void dmlops_plan_Activation_8_append(dmlops_planning* planning, dm
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_Activation_8_insert(dmlops_planning* planning, dmlops_plan_Activation_8* list, int64_t place, const dmlops_plan_Activation* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Activation_8_copy(dmlops_plan_Activation_8* to, const dmlops_plan_Activation_8* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_Definition {
@@ -1112,61 +887,6 @@ static inline void dmlops_plan_int_4_append(dmlops_planning* planning, dmlops_pl
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_4_insert(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t place, int64_t item) {
-    if (list->count >= 4 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_4_copy(dmlops_plan_int_4* to, const dmlops_plan_int_4* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_4_extend(
-    dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, const int64_t* items) {
-    if (count > 4 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_4_fill(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, int64_t item) {
-    if (count > 4 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_4_has(const dmlops_plan_int_4* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_4_equal(const dmlops_plan_int_4* a, const dmlops_plan_int_4* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
 }
 
 typedef struct dmlops_plan_Source {
@@ -1256,17 +976,6 @@ static inline void dmlops_plan_int_96_append(dmlops_planning* planning, dmlops_p
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_int_96_insert(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t place, int64_t item) {
-    if (list->count >= 96 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
 DMLOPS_CALLED void dmlops_plan_int_96_copy(dmlops_plan_int_96* to, const dmlops_plan_int_96* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
@@ -1282,33 +991,6 @@ DMLOPS_CALLED void dmlops_plan_int_96_extend(
         memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
         list->count += count;
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_96_fill(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t count, int64_t item) {
-    if (count > 96 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_96_has(const dmlops_plan_int_96* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dmlops_plan_int_96* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
 }
 
 typedef struct dmlops_plan_WindowConstants {
@@ -1336,17 +1018,6 @@ static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dm
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
 }
 
 DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
@@ -1443,17 +1114,6 @@ static inline void dmlops_plan_WindowAxis_8_append(dmlops_planning* planning, dm
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_WindowAxis_8_insert(dmlops_planning* planning, dmlops_plan_WindowAxis_8* list, int64_t place, const dmlops_plan_WindowAxis* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 DMLOPS_CALLED void dmlops_plan_WindowAxis_8_copy(dmlops_plan_WindowAxis_8* to, const dmlops_plan_WindowAxis_8* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
@@ -1523,17 +1183,6 @@ static inline void dmlops_plan_Pass_32_append(dmlops_planning* planning, dmlops_
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 DMLOPS_CALLED void dmlops_plan_Pass_32_copy(dmlops_plan_Pass_32* to, const dmlops_plan_Pass_32* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
@@ -1550,17 +1199,6 @@ static inline void dmlops_plan_SumsTile_32_append(dmlops_planning* planning, dml
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_SumsTile_32_insert(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, int64_t place, const dmlops_plan_SumsTile* item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
 }
 
 DMLOPS_CALLED void dmlops_plan_SumsTile_32_copy(dmlops_plan_SumsTile_32* to, const dmlops_plan_SumsTile_32* from) {
@@ -1712,22 +1350,6 @@ static inline void dmlops_plan_Switch_8_append(dmlops_planning* planning, dmlops
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_Switch_8_insert(dmlops_planning* planning, dmlops_plan_Switch_8* list, int64_t place, const dmlops_plan_Switch* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Switch_8_copy(dmlops_plan_Switch_8* to, const dmlops_plan_Switch_8* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_Number_32 {
     int64_t count;
     dmlops_plan_Number items[32];
@@ -1739,22 +1361,6 @@ static inline void dmlops_plan_Number_32_append(dmlops_planning* planning, dmlop
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlops_plan_Number_32* list, int64_t place, const dmlops_plan_Number* item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Number_32_copy(dmlops_plan_Number_32* to, const dmlops_plan_Number_32* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_Map {
@@ -1803,17 +1409,6 @@ static inline void dmlops_plan_GatherLookup_8_append(dmlops_planning* planning, 
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_GatherLookup_8_insert(dmlops_planning* planning, dmlops_plan_GatherLookup_8* list, int64_t place, const dmlops_plan_GatherLookup* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
 }
 
 DMLOPS_CALLED void dmlops_plan_GatherLookup_8_copy(dmlops_plan_GatherLookup_8* to, const dmlops_plan_GatherLookup_8* from) {
@@ -1962,17 +1557,6 @@ static inline void dmlops_plan_ScatterLookup_8_append(dmlops_planning* planning,
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_insert(dmlops_planning* planning, dmlops_plan_ScatterLookup_8* list, int64_t place, const dmlops_plan_ScatterLookup* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_copy(dmlops_plan_ScatterLookup_8* to, const dmlops_plan_ScatterLookup_8* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
@@ -1998,12 +1582,10 @@ typedef struct dmlops_plan_TopK {
 
 typedef struct dmlops_plan_TopKResources {
     dmlops_plan_Buffer input;
-    dmlops_plan_Buffer keys;
-    dmlops_plan_Buffer positions;
+    dmlops_plan_Buffer entries;
     dmlops_plan_Buffer output;
     dmlops_plan_Buffer indices;
-    dmlops_plan_Buffer keptKeys;
-    dmlops_plan_Buffer keptPositions;
+    dmlops_plan_Buffer keptEntries;
 } dmlops_plan_TopKResources;
 
 typedef struct dmlops_plan_TopKParams {
@@ -2020,16 +1602,11 @@ typedef struct dmlops_plan_TopKParams {
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_TopKParams;
 
-typedef struct dmlops_plan_Runs {
-    dmlops_plan_Buffer keys;
-    dmlops_plan_Buffer positions;
-} dmlops_plan_Runs;
-
-typedef struct dmlops_plan_Selectors {
+typedef struct dmlops_plan_Division {
     int64_t threads;
     int64_t parts;
     int64_t length;
-} dmlops_plan_Selectors;
+} dmlops_plan_Division;
 
 typedef struct dmlops_plan_int_8_4 {
     int64_t count;
@@ -2044,22 +1621,6 @@ static inline void dmlops_plan_int_8_4_append(dmlops_planning* planning, dmlops_
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_plan_int_8_4* list, int64_t place, const dmlops_plan_int_8* item) {
-    if (list->count >= 4 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_8_4_copy(dmlops_plan_int_8_4* to, const dmlops_plan_int_8_4* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_Tile_12 {
     int64_t count;
     dmlops_plan_Tile items[12];
@@ -2071,17 +1632,6 @@ static inline void dmlops_plan_Tile_12_append(dmlops_planning* planning, dmlops_
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_Tile_12_insert(dmlops_planning* planning, dmlops_plan_Tile_12* list, int64_t place, const dmlops_plan_Tile* item) {
-    if (list->count >= 12 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
 }
 
 DMLOPS_CALLED void dmlops_plan_Tile_12_copy(dmlops_plan_Tile_12* to, const dmlops_plan_Tile_12* from) {
@@ -3500,17 +3050,19 @@ DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
-DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op);
 DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op);
-DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t count,
-    dmlops_plan_Runs* result);
-DMLOPS_CALLED void dmlops_plan_no_runs(dmlops_planning* planning, dmlops_plan_Runs* result);
-DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Runs*
-    source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result);
-DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t lines,
-    dmlops_plan_Selectors* result);
+DMLOPS_CALLED int64_t dmlops_plan_most_threads(dmlops_planning* planning, const dmlops_plan_TopK* op);
+DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t entries,
+    dmlops_plan_Buffer* result);
+DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op, const
+    dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, dmlops_plan_TopKResources* result);
+DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops_plan_TopK* op, const
+    dmlops_plan_Loop_16* loops, int64_t count, const dmlops_plan_Groups* groups, int64_t kept, int64_t parts, int64_t
+    part, int64_t span, dmlops_plan_TopKParams* result);
+DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length, int64_t
+    lines, dmlops_plan_Division* result);
 DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op, const
-    dmlops_plan_Loop_16* loops, int64_t threads, int64_t room);
+    dmlops_plan_Loop_16* loops, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
     loops);
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
@@ -3558,9 +3110,11 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
 /* Words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
-    result->count = 0;
-    dmlops_plan_int_8_extend(planning, result, entries->count, entries->items);
-    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, entries->count), 0);
+    dmlops_plan_int_8 words;
+    words.count = 0;
+    dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
+    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, entries->count), 0);
+    *result = words;
     return;
 }
 
@@ -3578,34 +3132,36 @@ DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlop
 /* Whether one loop can replace the two. */
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner) {
-    dmlops_plan_int_16 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < inner->strides.count; ++each_2) {
-        const int64_t step = inner->strides.items[each_2];
-        dmlops_plan_int_16_append(planning, &made_1, dmlops_multiply(inner->size, step));
+    int made_1 = 1;
+    for (int64_t each_2 = 0; each_2 < outer->strides.count; ++each_2) {
+        const int64_t around = outer->strides.items[each_2];
+        const int64_t step = inner->strides.items[dmlops_item(planning, each_2, inner->strides.count)];
+        made_1 = made_1 && (around == dmlops_multiply(inner->size, step));
     }
-    return dmlops_plan_int_16_equal(&outer->strides, &made_1);
+    return made_1;
 }
 
 /* The loops in unchanged order, merged as far as possible: none if there is only one coordinate. */
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
-    result->count = 0;
+    dmlops_plan_Loop_16 found;
+    found.count = 0;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         if (loop->size > 1) {
-            if ((result->count > 0) && dmlops_plan_continues(planning, &result->items[dmlops_item(planning, -1,
-                result->count)], loop)) {
+            if ((found.count > 0) && dmlops_plan_continues(planning, &found.items[dmlops_item(planning, -1,
+                found.count)], loop)) {
                 dmlops_plan_Loop made_2;
-                made_2.size = dmlops_plan_times(planning, result->items[dmlops_item(planning, -1, result->count)].size,
+                made_2.size = dmlops_plan_times(planning, found.items[dmlops_item(planning, -1, found.count)].size,
                     loop->size);
                 dmlops_plan_int_16_copy(&made_2.strides, &loop->strides);
-                result->items[dmlops_item(planning, -1, result->count)] = made_2;
+                found.items[dmlops_item(planning, -1, found.count)] = made_2;
             } else {
-                dmlops_plan_Loop_16_append(planning, result, loop);
+                dmlops_plan_Loop_16_append(planning, &found, loop);
             }
         }
     }
+    dmlops_plan_Loop_16_copy(result, &found);
     return;
 }
 
@@ -3613,22 +3169,24 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
    mean nothing. */
 DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* strides, dmlops_plan_int_8* result) {
-    result->count = 0;
+    dmlops_plan_int_8 order;
+    order.count = 0;
     int64_t single = 0;
     for (int64_t place = 0; place < sizes->count; ++place) {
         const int64_t size = sizes->items[place];
-        int64_t begin = result->count;
+        int64_t begin = order.count;
         if (size == 1) {
             begin = single;
             single = dmlops_add(single, 1);
         }
         while (planning->reason == DMLOPS_REASON_NONE && ((size > 1) && (begin > single) &&
-            (strides->items[dmlops_item(planning, result->items[dmlops_item(planning, dmlops_subtract(begin, 1),
-            result->count)], strides->count)] < strides->items[dmlops_item(planning, place, strides->count)]))) {
+            (strides->items[dmlops_item(planning, order.items[dmlops_item(planning, dmlops_subtract(begin, 1),
+            order.count)], strides->count)] < strides->items[dmlops_item(planning, place, strides->count)]))) {
             begin = dmlops_subtract(begin, 1);
         }
-        dmlops_plan_int_8_insert(planning, result, begin, place);
+        dmlops_plan_int_8_insert(planning, &order, begin, place);
     }
+    *result = order;
     return;
 }
 
@@ -3826,14 +3384,16 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_padded(planning, &made_1, &result->sizes);
+    dmlops_plan_int_8 nothing;
+    dmlops_plan_padded(planning, &made_1, &nothing);
     dmlops_plan_Side side;
-    side.steps = result->sizes;
+    side.steps = nothing;
     side.depth = 0;
     side.matrix = 0;
     side.is_along = 0;
     side.vector = 1;
     result->is_worth = 0;
+    result->sizes = nothing;
     result->row_axis = -1;
     result->column_axis = -1;
     result->rows = 1;
@@ -3853,7 +3413,8 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
-    dmlops_plan_padded(planning, &made_1, &result->steps);
+    dmlops_plan_int_8 steps;
+    dmlops_plan_padded(planning, &made_1, &steps);
     int64_t step = 0;
     for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
         const int64_t place = places->items[each_2];
@@ -3862,21 +3423,22 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
             step = dmlops_add(step, stride);
         } else {
             if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
-                result->steps.items[dmlops_item(planning, place, result->steps.count)] =
-                    dmlops_add(result->steps.items[dmlops_item(planning, place, result->steps.count)], stride);
+                steps.items[dmlops_item(planning, place, steps.count)] = dmlops_add(steps.items[dmlops_item(planning,
+                    place, steps.count)], stride);
             }
         }
     }
-    int is_along = (step == 1) || ((result->steps.items[dmlops_item(planning, axis, result->steps.count)] != 1) &&
-        (step < result->steps.items[dmlops_item(planning, axis, result->steps.count)]));
+    int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
+        steps.items[dmlops_item(planning, axis, steps.count)]));
     dmlops_plan_Side made_3;
-    made_3.steps = result->steps;
+    made_3.steps = steps;
     made_3.depth = step;
     made_3.matrix = 0;
     made_3.is_along = is_along;
     made_3.vector = 1;
     int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
         sizes->count)], depth, 4);
+    result->steps = steps;
     result->depth = step;
     result->matrix = 0;
     result->is_along = is_along;
@@ -4230,53 +3792,49 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     } else {
         if (reads_past && (0 < past_keys && past_keys < keys->items[dmlops_item(planning, 2, keys->count)]) &&
             (past_keys == past_values)) {
-            dmlops_plan_int_8 made_1;
-            dmlops_plan_with_rows(planning, keys, past_keys, &made_1);
-            dmlops_plan_int_8 made_2;
-            dmlops_plan_with_rows(planning, values, past_keys, &made_2);
             dmlops_plan_int_8 key_rows;
-            key_rows = made_1;
+            dmlops_plan_with_rows(planning, keys, past_keys, &key_rows);
             dmlops_plan_int_8 value_rows;
-            value_rows = made_2;
+            dmlops_plan_with_rows(planning, values, past_keys, &value_rows);
             dmlops_plan_Source key_before;
             dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &key_rows, 0, vector, &key_before);
             dmlops_plan_Source value_before;
             dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &value_rows, 0, vector,
                 &value_before);
             if ((key_before.tensor != -1) && (value_before.tensor != -1)) {
-                dmlops_plan_Sources made_3;
-                made_3 = found;
-                made_3.key_before = key_before;
-                made_3.value_before = value_before;
-                made_3.begin = past_keys;
-                found = made_3;
+                dmlops_plan_Sources made_1;
+                made_1 = found;
+                made_1.key_before = key_before;
+                made_1.value_before = value_before;
+                made_1.begin = past_keys;
+                found = made_1;
             }
         }
     }
     if (stores && (views->shared > 0)) {
-        dmlops_plan_Source made_4;
-        dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector, &made_4);
-        dmlops_plan_Source made_5;
-        dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector, &made_5);
-        dmlops_plan_Sources made_6;
-        made_6 = found;
-        made_6.key_stored = made_4;
-        made_6.value_stored = made_5;
-        found = made_6;
+        dmlops_plan_Source made_2;
+        dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector, &made_2);
+        dmlops_plan_Source made_3;
+        dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector, &made_3);
+        dmlops_plan_Sources made_4;
+        made_4 = found;
+        made_4.key_stored = made_2;
+        made_4.value_stored = made_3;
+        found = made_4;
     }
+    dmlops_plan_Source made_5;
+    dmlops_plan_source_of(planning, attention, &views->query, tensors, query, 0, vector, &made_5);
+    dmlops_plan_Source made_6;
+    dmlops_plan_source_of(planning, attention, &key, tensors, keys, found.begin, vector, &made_6);
     dmlops_plan_Source made_7;
-    dmlops_plan_source_of(planning, attention, &views->query, tensors, query, 0, vector, &made_7);
+    dmlops_plan_source_of(planning, attention, &value, tensors, values, found.begin, vector, &made_7);
     dmlops_plan_Source made_8;
-    dmlops_plan_source_of(planning, attention, &key, tensors, keys, found.begin, vector, &made_8);
-    dmlops_plan_Source made_9;
-    dmlops_plan_source_of(planning, attention, &value, tensors, values, found.begin, vector, &made_9);
-    dmlops_plan_Source made_10;
-    dmlops_plan_written_of(planning, attention, &views->output, tensors, target, 4, &made_10);
+    dmlops_plan_written_of(planning, attention, &views->output, tensors, target, 4, &made_8);
     *result = found;
-    result->query = made_7;
-    result->key = made_8;
-    result->value = made_9;
-    result->output = made_10;
+    result->query = made_5;
+    result->key = made_6;
+    result->value = made_7;
+    result->output = made_8;
     return;
 }
 
@@ -4325,49 +3883,51 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     const dmlops_plan_int_8 * value = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
     const dmlops_plan_int_8 * means = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t begin = sources->begin;
-    result->count = 0;
+    dmlops_plan_int_64 places;
+    places.count = 0;
     dmlops_plan_int_4 made_1;
     dmlops_plan_place_of(planning, &sources->query, query, dmlops_multiply(each, firsts->items[dmlops_item(planning,
         attention->query, firsts->count)]), 0, &made_1);
-    dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
+    dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
     dmlops_plan_int_64_append(planning, &made_2, begin);
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_append(planning, &made_2, 0);
-    dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
+    dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
     dmlops_plan_int_4 made_3;
     dmlops_plan_place_of(planning, &sources->key, key, dmlops_multiply(each, firsts->items[dmlops_item(planning,
         attention->key, firsts->count)]), begin, &made_3);
-    dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
+    dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
     dmlops_plan_int_4 made_4;
     dmlops_plan_words_of_layout(planning, &sources->key_before, &made_4);
-    dmlops_plan_int_64_extend(planning, result, made_4.count, made_4.items);
+    dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
     dmlops_plan_int_4 made_5;
     dmlops_plan_place_of(planning, &sources->value, value, dmlops_multiply(each, firsts->items[dmlops_item(planning,
         attention->value, firsts->count)]), begin, &made_5);
-    dmlops_plan_int_64_extend(planning, result, made_5.count, made_5.items);
+    dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
     dmlops_plan_int_4 made_6;
     dmlops_plan_words_of_layout(planning, &sources->value_before, &made_6);
-    dmlops_plan_int_64_extend(planning, result, made_6.count, made_6.items);
+    dmlops_plan_int_64_extend(planning, &places, made_6.count, made_6.items);
     dmlops_plan_int_4 made_7;
     dmlops_plan_place_of(planning, &sources->output, means, firsts->items[dmlops_item(planning, attention->target,
         firsts->count)], 0, &made_7);
-    dmlops_plan_int_64_extend(planning, result, made_7.count, made_7.items);
+    dmlops_plan_int_64_extend(planning, &places, made_7.count, made_7.items);
     dmlops_plan_int_64 made_8;
     made_8.count = 0;
     dmlops_plan_int_64_append(planning, &made_8, dmlops_divide(first_part, 4));
     dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_append(planning, &made_8, 0);
-    dmlops_plan_int_64_extend(planning, result, made_8.count, made_8.items);
+    dmlops_plan_int_64_extend(planning, &places, made_8.count, made_8.items);
     dmlops_plan_int_4 made_9;
     dmlops_plan_words_of_layout(planning, &sources->key_stored, &made_9);
-    dmlops_plan_int_64_extend(planning, result, made_9.count, made_9.items);
+    dmlops_plan_int_64_extend(planning, &places, made_9.count, made_9.items);
     dmlops_plan_int_4 made_10;
     dmlops_plan_words_of_layout(planning, &sources->value_stored, &made_10);
-    dmlops_plan_int_64_extend(planning, result, made_10.count, made_10.items);
+    dmlops_plan_int_64_extend(planning, &places, made_10.count, made_10.items);
+    dmlops_plan_int_64_copy(result, &places);
     return;
 }
 
@@ -4815,13 +4375,15 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
 /* A list of integers as words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result) {
-    result->count = 0;
+    dmlops_plan_int_8 words;
+    words.count = 0;
     for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
         const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_append(planning, result, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
+        dmlops_plan_int_8_append(planning, &words, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
             dmlops_plan_counted(planning, entry));
     }
-    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, result->count), 0);
+    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, words.count), 0);
+    *result = words;
     return;
 }
 
@@ -4854,33 +4416,36 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
    words. */
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
-    result->count = 0;
+    dmlops_plan_int_512 lists;
+    lists.count = 0;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if (!tensor->is_present) {
-            dmlops_plan_int_512_fill(planning, result, 16, 0);
+            dmlops_plan_int_512_fill(planning, &lists, 16, 0);
         } else {
             dmlops_plan_define_tensor(planning, tensor);
             if (((shader->ranks >> place) & 1) == 1) {
                 dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
             }
-            dmlops_plan_int_512_extend(planning, result, tensor->sizes.count, tensor->sizes.items);
-            dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
-            dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
-            dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
+            dmlops_plan_int_512_extend(planning, &lists, tensor->sizes.count, tensor->sizes.items);
+            dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->sizes.count), 0);
+            dmlops_plan_int_512_extend(planning, &lists, tensor->strides.count, tensor->strides.items);
+            dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->strides.count), 0);
             if (tensor->is_held) {
                 dmlops_out_read_write(planning, &tensor->buffer);
             }
         }
         dmlops_plan_bind(planning, tensor);
     }
+    dmlops_plan_int_512_copy(result, &lists);
     return;
 }
 
 /* The words of fused activations, and a bit mask of their kinds. */
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
-    result->words.count = 0;
+    dmlops_plan_int_32 words;
+    words.count = 0;
     int64_t kinds = 0;
     for (int64_t each_1 = 0; each_1 < op->activations.count; ++each_1) {
         const dmlops_plan_Activation* activation = &op->activations.items[each_1];
@@ -4897,14 +4462,15 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
             memset(result, 0, sizeof *result);
             return;
         }
-        dmlops_plan_int_32_append(planning, &result->words, activation->kind);
-        dmlops_plan_int_32_append(planning, &result->words, activation->parameter0);
-        dmlops_plan_int_32_append(planning, &result->words, activation->parameter1);
-        dmlops_plan_int_32_append(planning, &result->words, 0);
+        dmlops_plan_int_32_append(planning, &words, activation->kind);
+        dmlops_plan_int_32_append(planning, &words, activation->parameter0);
+        dmlops_plan_int_32_append(planning, &words, activation->parameter1);
+        dmlops_plan_int_32_append(planning, &words, 0);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (result->words.count < 4))) {
-        dmlops_plan_int_32_append(planning, &result->words, 0);
+    while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (words.count < 4))) {
+        dmlops_plan_int_32_append(planning, &words, 0);
     }
+    dmlops_plan_int_32_copy(&result->words, &words);
     result->kinds = kinds;
     return;
 }
@@ -4915,7 +4481,8 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     if (op->is_double) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
     }
-    dmlops_plan_define_tensors(planning, op, shader, &result->lists);
+    dmlops_plan_int_512 lists;
+    dmlops_plan_define_tensors(planning, op, shader, &lists);
     for (int64_t place = 0; place < op->bounds.count; ++place) {
         const int64_t bound = op->bounds.items[place];
         dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
@@ -4932,25 +4499,25 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         if (((shader->float_lists >> place) & 1) == 1) {
             dmlops_plan_int_8 made_1;
             dmlops_plan_padded(planning, listed, &made_1);
-            dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);
+            dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
         } else {
             dmlops_plan_int_8 made_2;
             dmlops_plan_eight(planning, listed, &made_2);
-            dmlops_plan_int_512_extend(planning, &result->lists, made_2.count, made_2.items);
+            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
         }
     }
     for (int64_t each_3 = 0; each_3 < shader->divisors.count; ++each_3) {
         const int64_t place = shader->divisors.items[each_3];
         dmlops_plan_int_8 made_4;
         made_4.count = 0;
-        for (int64_t each_5 = dmlops_clip(dmlops_multiply(8, place), result->lists.count); each_5 <
-            dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), result->lists.count); ++each_5) {
-            const int64_t item = result->lists.items[each_5];
+        for (int64_t each_5 = dmlops_clip(dmlops_multiply(8, place), lists.count); each_5 <
+            dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), lists.count); ++each_5) {
+            const int64_t item = lists.items[each_5];
             dmlops_plan_int_8_append(planning, &made_4, item);
         }
         dmlops_plan_int_8 made_6;
         dmlops_plan_reciprocals(planning, &made_4, &made_6);
-        dmlops_plan_int_512_extend(planning, &result->lists, made_6.count, made_6.items);
+        dmlops_plan_int_512_extend(planning, &lists, made_6.count, made_6.items);
     }
     dmlops_plan_Fused fused;
     dmlops_plan_define_activations(planning, op, shader, &fused);
@@ -4962,14 +4529,17 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
             dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
         }
     }
-    result->scalars.count = 0;
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
     for (int64_t place = 0; place < op->numbers.count; ++place) {
         const int64_t number = op->numbers.items[place];
         int is_word = (((shader->float_numbers >> place) & 1) == 1) || (0 <= number && number < INT64_C(2147483648));
-        dmlops_plan_int_64_append(planning, &result->scalars, is_word ? number : dmlops_plan_counted(planning, number));
+        dmlops_plan_int_64_append(planning, &scalars, is_word ? number : dmlops_plan_counted(planning, number));
     }
+    dmlops_plan_int_512_copy(&result->lists, &lists);
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
     dmlops_plan_int_64_copy(&result->elements, &op->elements);
+    dmlops_plan_int_64_copy(&result->scalars, &scalars);
     return;
 }
 
@@ -5599,13 +5169,15 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
     dmlops_plan_Side made_3;
     made_3 = found->right;
     made_3.vector = right;
-    result->factors = *found;
-    result->factors.left = made_2;
-    result->factors.right = made_3;
+    dmlops_plan_Matrices factors;
+    factors = *found;
+    factors.left = made_2;
+    factors.right = made_3;
     result->tile = chosen.tile;
     result->split = split;
     result->in_parts = split.parts > 1;
     result->matrices = *found;
+    result->factors = factors;
     result->is_cooperative = 1;
     return;
 }
@@ -5783,13 +5355,15 @@ DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const d
     dmlops_plan_int_8* result) {
     const dmlops_plan_Tensor * right = &op->right;
     int64_t behind = dmlops_subtract(right->sizes.count, op->factors.window.sizes.count);
-    result->count = 0;
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
     for (int64_t d = 0; d < right->strides.count; ++d) {
         const int64_t stride = right->strides.items[d];
         if (d >= behind) {
-            dmlops_plan_int_8_append(planning, result, stride);
+            dmlops_plan_int_8_append(planning, &strides, stride);
         }
     }
+    *result = strides;
     return;
 }
 
@@ -5803,7 +5377,8 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * left = &op->left;
     const dmlops_plan_Tensor * right = &op->right;
-    result->lists.count = 0;
+    dmlops_plan_int_96 words;
+    words.count = 0;
     int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
     dmlops_plan_int_8 steps;
     steps.count = 0;
@@ -5850,13 +5425,16 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
         const dmlops_plan_int_8* entries = &lists.items[each_1];
         dmlops_plan_int_8 made_2;
         dmlops_plan_eight(planning, entries, &made_2);
-        dmlops_plan_int_96_extend(planning, &result->lists, made_2.count, made_2.items);
+        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
     }
-    result->numbers.count = 0;
-    dmlops_plan_int_8_append(planning, &result->numbers, channels);
-    dmlops_plan_int_8_append(planning, &result->numbers, dmlops_plan_element_count(planning, &window->sizes));
-    dmlops_plan_int_8_append(planning, &result->numbers, dmlops_modulo(offset, INT64_C(4294967296)));
-    dmlops_plan_int_8_append(planning, &result->numbers, dmlops_modulo(factors->left.matrix, INT64_C(4294967296)));
+    dmlops_plan_int_8 numbers;
+    numbers.count = 0;
+    dmlops_plan_int_8_append(planning, &numbers, channels);
+    dmlops_plan_int_8_append(planning, &numbers, dmlops_plan_element_count(planning, &window->sizes));
+    dmlops_plan_int_8_append(planning, &numbers, dmlops_modulo(offset, INT64_C(4294967296)));
+    dmlops_plan_int_8_append(planning, &numbers, dmlops_modulo(factors->left.matrix, INT64_C(4294967296)));
+    dmlops_plan_int_96_copy(&result->lists, &words);
+    result->numbers = numbers;
     return;
 }
 
@@ -5888,18 +5466,20 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
 /* The sizes of the output, or of its largest phase, with 1 along some dimensions. */
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
-    result->count = 0;
-    dmlops_plan_int_8_extend(planning, result, output->sizes.count, output->sizes.items);
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    dmlops_plan_int_8_extend(planning, &sizes, output->sizes.count, output->sizes.items);
     for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
         const int64_t axis = ones->items[each_1];
-        result->items[dmlops_item(planning, axis, result->count)] = 1;
+        sizes.items[dmlops_item(planning, axis, sizes.count)] = 1;
     }
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
         const int64_t divisor = window->right_divisors.items[d];
         int64_t axis = window->axes.items[dmlops_item(planning, d, window->axes.count)];
-        result->items[dmlops_item(planning, axis, result->count)] = dmlops_plan_ceil_div(planning,
-            result->items[dmlops_item(planning, axis, result->count)], divisor);
+        sizes.items[dmlops_item(planning, axis, sizes.count)] = dmlops_plan_ceil_div(planning,
+            sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
     }
+    *result = sizes;
     return;
 }
 
@@ -5917,9 +5497,10 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8_append(planning, &made_1, row_axis);
-    dmlops_plan_boxed(planning, output, &made_1, window, &result->sizes);
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_boxed(planning, output, &made_1, window, &sizes);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
-    int64_t columns = dmlops_plan_element_count(planning, &result->sizes);
+    int64_t columns = dmlops_plan_element_count(planning, &sizes);
     int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, window));
     int is_straight = dmlops_plan_has_phases(planning, window, output) && (row_axis == 1) && (window->sizes.count ==
         dmlops_subtract(output->sizes.count, 2));
@@ -5973,6 +5554,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_7.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output, 4);
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
+    result->sizes = sizes;
     result->row_axis = row_axis;
     result->column_axis = -1;
     result->rows = rows;
@@ -6152,18 +5734,20 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
         factors = made_4;
         items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth, vectors), found->count);
     }
-    result->product.tile = chosen.tile;
-    result->product.split = split;
-    result->product.in_parts = split.parts > 1;
-    result->product.matrices = *found;
-    result->product.factors = factors;
-    result->product.is_cooperative = 0;
+    dmlops_plan_Product product;
+    product.tile = chosen.tile;
+    product.split = split;
+    product.in_parts = split.parts > 1;
+    product.matrices = *found;
+    product.factors = factors;
+    product.is_cooperative = 0;
     dmlops_plan_Packing made_5;
     made_5.items = items;
     made_5.vector = 4;
     made_5.in_word = 1;
     dmlops_plan_Row made_6;
     dmlops_plan_single_tap(planning, &made_6);
+    result->product = product;
     result->packing = made_5;
     result->row = made_6;
     return;
@@ -6375,7 +5959,8 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     made_3.resident = 4;
     made_3.efficiency = 85;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_3);
-    result->count = 0;
+    dmlops_plan_Tile_12 tiles;
+    tiles.count = 0;
     for (int64_t place = 0; place < shapes.count; ++place) {
         const dmlops_plan_Tile* tile = &shapes.items[place];
         if (dmlops_plan_has_room(planning, tile, row) || (place == dmlops_subtract(shapes.count, 1))) {
@@ -6383,9 +5968,10 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
             made_4 = *tile;
             made_4.columns = dmlops_subtract(tile->columns, row->reach);
             made_4.depth = dmlops_multiply(row->taps, tile->depth);
-            dmlops_plan_Tile_12_append(planning, result, &made_4);
+            dmlops_plan_Tile_12_append(planning, &tiles, &made_4);
         }
     }
+    dmlops_plan_Tile_12_copy(result, &tiles);
     return;
 }
 
@@ -6395,14 +5981,10 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * output = &op->output;
     int64_t channels = op->factors.depth;
-    dmlops_plan_Side made_1;
-    dmlops_plan_gathered(planning, op, &given->right, &made_1);
-    dmlops_plan_Row made_2;
-    dmlops_plan_row_of(planning, op, given, &made_2);
     dmlops_plan_Side right;
-    right = made_1;
+    dmlops_plan_gathered(planning, op, &given->right, &right);
     dmlops_plan_Row row;
-    row = made_2;
+    dmlops_plan_row_of(planning, op, given, &row);
     dmlops_plan_Rates rates;
     rates.arithmetic = 3750;
     rates.latency = 379;
@@ -6410,24 +5992,24 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     rates.element = 2;
     dmlops_plan_Matrices found;
     found = *given;
-    dmlops_plan_Tile_12 made_3;
-    dmlops_plan_tap_tiles(planning, channels, &made_3);
+    dmlops_plan_Tile_12 made_1;
+    dmlops_plan_tap_tiles(planning, channels, &made_1);
     dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, given, &made_3, &rates, 1, &chosen);
+    dmlops_plan_choose_tile(planning, given, &made_1, &rates, 1, &chosen);
     if (row.taps > 1) {
         dmlops_plan_Matrices padded_rows;
         dmlops_plan_in_rows(planning, given, window, &row, &padded_rows);
-        dmlops_plan_Tile_12 made_4;
-        dmlops_plan_row_tiles(planning, &row, &made_4);
+        dmlops_plan_Tile_12 made_2;
+        dmlops_plan_row_tiles(planning, &row, &made_2);
         dmlops_plan_Choice rows;
-        dmlops_plan_choose_tile(planning, &padded_rows, &made_4, &rates, 0, &rows);
+        dmlops_plan_choose_tile(planning, &padded_rows, &made_2, &rates, 0, &rows);
         if (rows.time < chosen.time) {
             chosen = rows;
             found = padded_rows;
         } else {
-            dmlops_plan_Row made_5;
-            dmlops_plan_single_tap(planning, &made_5);
-            row = made_5;
+            dmlops_plan_Row made_3;
+            dmlops_plan_single_tap(planning, &made_3);
+            row = made_3;
         }
     }
     dmlops_plan_Split split;
@@ -6437,40 +6019,40 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     tile.columns = dmlops_add(chosen.tile.columns, row.reach);
     tile.depth = dmlops_divide(chosen.tile.depth, row.taps);
     int64_t vector = dmlops_plan_side_vector(planning, &found.left, found.row_axis, found.rows, found.depth, 8);
-    dmlops_plan_Side made_6;
-    made_6 = found.left;
-    made_6.vector = vector;
     dmlops_plan_Side left;
-    left = made_6;
+    left = found.left;
+    left.vector = vector;
     int64_t items = 0;
     if ((vector < 8) || !dmlops_plan_is_matrix(planning, window)) {
         int64_t eights = dmlops_plan_ceil_div(planning, found.depth, 8);
         dmlops_plan_int_8 steps;
         dmlops_plan_axis_steps(planning, output, found.row_axis, dmlops_multiply(8, eights), &steps);
-        dmlops_plan_Side made_7;
-        made_7.steps = steps;
-        made_7.depth = 1;
-        made_7.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
-        made_7.is_along = 1;
-        made_7.vector = 8;
-        left = made_7;
+        dmlops_plan_Side made_4;
+        made_4.steps = steps;
+        made_4.depth = 1;
+        made_4.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
+        made_4.is_along = 1;
+        made_4.vector = 8;
+        left = made_4;
         items = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count), eights);
     }
     dmlops_plan_Matrices factors;
     factors = found;
     factors.left = left;
     factors.right = right;
-    result->product.tile = tile;
-    result->product.split = split;
-    result->product.in_parts = split.parts > 1;
-    result->product.matrices = found;
-    result->product.factors = factors;
-    result->product.is_cooperative = 1;
-    dmlops_plan_Packing made_8;
-    made_8.items = items;
-    made_8.vector = 8;
-    made_8.in_word = 2;
-    result->packing = made_8;
+    dmlops_plan_Product product;
+    product.tile = tile;
+    product.split = split;
+    product.in_parts = split.parts > 1;
+    product.matrices = found;
+    product.factors = factors;
+    product.is_cooperative = 1;
+    dmlops_plan_Packing made_5;
+    made_5.items = items;
+    made_5.vector = 8;
+    made_5.in_word = 2;
+    result->product = product;
+    result->packing = made_5;
     result->row = row;
     return;
 }
@@ -6520,14 +6102,12 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
         dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(channels, product->tile.depth));
         dmlops_plan_pack(planning, op, product, packing);
-        dmlops_plan_int_8 made_1;
-        dmlops_plan_window_strides(planning, op, &made_1);
         int64_t first = dmlops_multiply(sums, packing->in_word);
         dmlops_plan_int_8 strides;
-        strides = made_1;
-        dmlops_plan_WindowConstants made_2;
-        dmlops_plan_product_window(planning, op, &product->factors, &strides, channels, first, &made_2);
-        words = made_2;
+        dmlops_plan_window_strides(planning, op, &strides);
+        dmlops_plan_WindowConstants made_1;
+        dmlops_plan_product_window(planning, op, &product->factors, &strides, channels, first, &made_1);
+        words = made_1;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(channels, product->tile.depth));
     dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window, right,
@@ -6898,7 +6478,8 @@ DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result) {
     const dmlops_plan_Tensor * right = &op->right;
-    result->count = 0;
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
     for (int64_t d = 0; d < op->factors.window.sizes.count; ++d) {
         int64_t stride = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
             right->sizes.count)], op->factors.depth));
@@ -6906,8 +6487,9 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
             const int64_t size = right->sizes.items[later];
             stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
         }
-        dmlops_plan_int_8_append(planning, result, stride);
+        dmlops_plan_int_8_append(planning, &strides, stride);
     }
+    *result = strides;
     return;
 }
 
@@ -6922,9 +6504,11 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
         dmlops_divide(INT64_C(2147483648), 16)));
     dmlops_plan_Choice chosen;
     dmlops_plan_choose_byte_tile(planning, factors, is_cooperative, &chosen);
-    dmlops_plan_split_of(planning, factors, &chosen, &result->split);
-    int in_parts = (result->split.parts > 1) || (is_cooperative && !is_whole);
+    dmlops_plan_Split split;
+    dmlops_plan_split_of(planning, factors, &chosen, &split);
+    int in_parts = (split.parts > 1) || (is_cooperative && !is_whole);
     result->tile = chosen.tile;
+    result->split = split;
     result->in_parts = in_parts;
     result->matrices = *found;
     result->factors = *factors;
@@ -7039,10 +6623,8 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
 /* The window along each of its dimensions. */
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result) {
-    dmlops_plan_Sliding made_1;
-    dmlops_plan_sliding_of(planning, op, &made_1);
     dmlops_plan_Sliding sliding;
-    sliding = made_1;
+    dmlops_plan_sliding_of(planning, op, &sliding);
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
@@ -7051,26 +6633,28 @@ DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlo
     const dmlops_plan_Frame * frame = &sliding.window;
     int is_weighted = window->sizes.count > 0;
     int is_counted = sliding.box.count > 0;
-    result->count = 0;
+    dmlops_plan_WindowAxis_8 axes;
+    axes.count = 0;
     for (int64_t d = 0; d < sliding.sizes.count; ++d) {
         const int64_t taps = sliding.sizes.items[d];
         int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
-        dmlops_plan_WindowAxis made_2;
-        made_2.taps = taps;
-        made_2.first = first;
-        made_2.step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
-        made_2.tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
-        made_2.limit = tensor->sizes.items[dmlops_item(planning, dmlops_add(d, 2), tensor->sizes.count)];
-        made_2.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(d, 2), tensor->strides.count)];
-        made_2.divisor = is_weighted ? window->right_divisors.items[dmlops_item(planning, d,
+        dmlops_plan_WindowAxis made_1;
+        made_1.taps = taps;
+        made_1.first = first;
+        made_1.step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
+        made_1.tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
+        made_1.limit = tensor->sizes.items[dmlops_item(planning, dmlops_add(d, 2), tensor->sizes.count)];
+        made_1.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(d, 2), tensor->strides.count)];
+        made_1.divisor = is_weighted ? window->right_divisors.items[dmlops_item(planning, d,
             window->right_divisors.count)] : 1;
-        made_2.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
-        made_2.weightsStep = is_weighted ? dmlops_plan_weights_step(planning, op, shader, d) : 0;
-        made_2.countFirst = is_counted ? sliding.counted.first.items[dmlops_item(planning, d,
+        made_1.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
+        made_1.weightsStep = is_weighted ? dmlops_plan_weights_step(planning, op, shader, d) : 0;
+        made_1.countFirst = is_counted ? sliding.counted.first.items[dmlops_item(planning, d,
             sliding.counted.first.count)] : 0;
-        made_2.countLimit = is_counted ? sliding.box.items[dmlops_item(planning, d, sliding.box.count)] : 0;
-        dmlops_plan_WindowAxis_8_append(planning, result, &made_2);
+        made_1.countLimit = is_counted ? sliding.box.items[dmlops_item(planning, d, sliding.box.count)] : 0;
+        dmlops_plan_WindowAxis_8_append(planning, &axes, &made_1);
     }
+    dmlops_plan_WindowAxis_8_copy(result, &axes);
     return;
 }
 
@@ -7229,14 +6813,10 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
     dmlops_plan_Block best;
     dmlops_plan_priced(planning, slide, &made_1, &best);
     for (int64_t unrolled = 0; unrolled < dmlops_add(1, dmlops_min(slide->axes.count, 2)); ++unrolled) {
-        dmlops_plan_WindowAxis made_2;
-        dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &made_2);
-        dmlops_plan_WindowAxis made_3;
-        dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &made_3);
         dmlops_plan_WindowAxis down;
-        down = made_2;
+        dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &down);
         dmlops_plan_WindowAxis across;
-        across = made_3;
+        dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &across);
         for (int64_t scale = 0; scale < 24; ++scale) {
             int64_t rows = dmlops_shift(dmlops_plan_alike(planning, &down), dmlops_modulo(scale, 3));
             int64_t columns = dmlops_shift(dmlops_plan_alike(planning, &across), dmlops_modulo(dmlops_divide(scale, 3),
@@ -7245,17 +6825,17 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
             int is_useful = rows <= dmlops_max(down.elements, dmlops_plan_alike(planning, &down));
             is_useful = is_useful && (columns <= dmlops_max(across.elements, dmlops_plan_alike(planning, &across)));
             if (is_useful && dmlops_plan_is_unrolled(planning, slide, unrolled, rows, columns, channels)) {
-                dmlops_plan_Block made_4;
-                made_4.unrolled = unrolled;
-                made_4.rows = rows;
-                made_4.columns = columns;
-                made_4.channels = channels;
-                made_4.shares = 1;
-                made_4.vector = 1;
-                made_4.stored = 1;
-                made_4.cost = 0;
+                dmlops_plan_Block made_2;
+                made_2.unrolled = unrolled;
+                made_2.rows = rows;
+                made_2.columns = columns;
+                made_2.channels = channels;
+                made_2.shares = 1;
+                made_2.vector = 1;
+                made_2.stored = 1;
+                made_2.cost = 0;
                 dmlops_plan_Block block;
-                dmlops_plan_priced(planning, slide, &made_4, &block);
+                dmlops_plan_priced(planning, slide, &made_2, &block);
                 if (block.cost < best.cost) {
                     best = block;
                 }
@@ -7269,14 +6849,10 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
 /* Whether registers can hold what a thread needs for such a block. */
 DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
     int64_t rows, int64_t columns, int64_t channels) {
-    dmlops_plan_WindowAxis made_1;
-    dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &made_1);
-    dmlops_plan_WindowAxis made_2;
-    dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &made_2);
     dmlops_plan_WindowAxis down;
-    down = made_1;
+    dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &down);
     dmlops_plan_WindowAxis across;
-    across = made_2;
+    dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &across);
     if (dmlops_min(dmlops_min(down.step, down.tap), dmlops_min(across.step, across.tap)) < 1) {
         return 0;
     }
@@ -7293,14 +6869,10 @@ DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlop
    threads, unless these are too few to keep a GPU busy. */
 DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
     dmlops_plan_Block* block, dmlops_plan_Block* result) {
-    dmlops_plan_WindowAxis made_1;
-    dmlops_plan_unrolled_axis(planning, slide, 1, block->unrolled, &made_1);
-    dmlops_plan_WindowAxis made_2;
-    dmlops_plan_unrolled_axis(planning, slide, 0, block->unrolled, &made_2);
     dmlops_plan_WindowAxis down;
-    down = made_1;
+    dmlops_plan_unrolled_axis(planning, slide, 1, block->unrolled, &down);
     dmlops_plan_WindowAxis across;
-    across = made_2;
+    dmlops_plan_unrolled_axis(planning, slide, 0, block->unrolled, &across);
     int64_t apart = (block->unrolled > 0) ? dmlops_divide(dmlops_multiply(block->columns, across.step), across.divisor)
         : 1;
     int64_t vector = block->channels;
@@ -7347,10 +6919,8 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
 /* Whether the shader can slide the window of this description. */
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding made_1;
-    dmlops_plan_sliding_of(planning, op, &made_1);
     dmlops_plan_Sliding sliding;
-    sliding = made_1;
+    dmlops_plan_sliding_of(planning, op, &sliding);
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
@@ -7400,19 +6970,13 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
     if (!dmlops_plan_is_slid(planning, op, shader) || (!is_few && (products > 16777216))) {
         return 0;
     }
-    dmlops_plan_Slide made_1;
-    dmlops_plan_slide_of(planning, op, shader, &made_1);
     dmlops_plan_Slide slide;
-    slide = made_1;
+    dmlops_plan_slide_of(planning, op, shader, &slide);
     int64_t unrolled = dmlops_min(window->sizes.count, 2);
-    dmlops_plan_WindowAxis made_2;
-    dmlops_plan_unrolled_axis(planning, &slide, 1, unrolled, &made_2);
-    dmlops_plan_WindowAxis made_3;
-    dmlops_plan_unrolled_axis(planning, &slide, 0, unrolled, &made_3);
     dmlops_plan_WindowAxis down;
-    down = made_2;
+    dmlops_plan_unrolled_axis(planning, &slide, 1, unrolled, &down);
     dmlops_plan_WindowAxis across;
-    across = made_3;
+    dmlops_plan_unrolled_axis(planning, &slide, 0, unrolled, &across);
     return dmlops_plan_is_unrolled(planning, &slide, unrolled, dmlops_plan_alike(planning, &down),
         dmlops_plan_alike(planning, &across), 1);
 }
@@ -7497,10 +7061,8 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     if (!dmlops_plan_is_slid(planning, op, shader)) {
         return 0;
     }
-    dmlops_plan_Slide made_1;
-    dmlops_plan_slide_of(planning, op, shader, &made_1);
     dmlops_plan_Slide slide;
-    slide = made_1;
+    dmlops_plan_slide_of(planning, op, shader, &slide);
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     dmlops_plan_Block block;
@@ -7510,20 +7072,16 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         return 0;
     }
     if (shader->contraction.number != -1) {
-        dmlops_plan_Buffer made_2;
-        made_2 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_2);
+        dmlops_plan_Buffer made_1;
+        made_1 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_1);
     }
     dmlops_out_share(planning);
     const dmlops_plan_WindowAxis_8 * axes = &slide.axes;
-    dmlops_plan_WindowAxis made_3;
-    dmlops_plan_unrolled_axis(planning, &slide, 1, block.unrolled, &made_3);
-    dmlops_plan_WindowAxis made_4;
-    dmlops_plan_unrolled_axis(planning, &slide, 0, block.unrolled, &made_4);
     dmlops_plan_WindowAxis down;
-    down = made_3;
+    dmlops_plan_unrolled_axis(planning, &slide, 1, block.unrolled, &down);
     dmlops_plan_WindowAxis across;
-    across = made_4;
+    dmlops_plan_unrolled_axis(planning, &slide, 0, block.unrolled, &across);
     dmlops_plan_int_8 counts;
     counts.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
@@ -7541,13 +7099,13 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 128);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), slide.adjacent);
     if (slide.depth > 0) {
-        int made_5 = 0;
-        for (int64_t each_6 = 0; each_6 < dmlops_clip(dmlops_subtract(axes->count, block.unrolled), axes->count);
-            ++each_6) {
-            const dmlops_plan_WindowAxis* axis = &axes->items[each_6];
-            made_5 = made_5 || (axis->divisor > 1);
+        int made_2 = 0;
+        for (int64_t each_3 = 0; each_3 < dmlops_clip(dmlops_subtract(axes->count, block.unrolled), axes->count);
+            ++each_3) {
+            const dmlops_plan_WindowAxis* axis = &axes->items[each_3];
+            made_2 = made_2 || (axis->divisor > 1);
         }
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)made_5);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)made_2);
         int by_channel = (layers == 1) && (slide.adjacent == 1) && dmlops_plan_are_adjacent(planning, op, shader, axes);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), by_channel ? block.channels : 1);
     }
@@ -7561,36 +7119,36 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_define_axes(planning, &down, &across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), slide.is_across ? dmlops_plan_lead(planning, &across,
         block.vector) : 0);
-    dmlops_plan_WindowAxis_8 made_7;
+    dmlops_plan_WindowAxis_8 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = 0; each_5 < axes->count; ++each_5) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_5];
+        dmlops_plan_WindowAxis made_6;
+        dmlops_plan_axis_words(planning, axis, &made_6);
+        dmlops_plan_WindowAxis_8_append(planning, &made_4, &made_6);
+    }
+    dmlops_plan_int_8 made_7;
     made_7.count = 0;
     for (int64_t each_8 = 0; each_8 < axes->count; ++each_8) {
         const dmlops_plan_WindowAxis* axis = &axes->items[each_8];
-        dmlops_plan_WindowAxis made_9;
-        dmlops_plan_axis_words(planning, axis, &made_9);
-        dmlops_plan_WindowAxis_8_append(planning, &made_7, &made_9);
+        dmlops_plan_int_8_append(planning, &made_7, axis->taps);
     }
-    dmlops_plan_int_8 made_10;
-    made_10.count = 0;
-    for (int64_t each_11 = 0; each_11 < axes->count; ++each_11) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_11];
-        dmlops_plan_int_8_append(planning, &made_10, axis->taps);
-    }
-    dmlops_plan_Dimension_16 made_12;
-    dmlops_plan_extents(planning, &made_10, &made_12);
-    dmlops_plan_Dimension_16 made_13;
-    dmlops_plan_extents(planning, &counts, &made_13);
-    dmlops_plan_int_64 made_14;
-    dmlops_plan_weights_words(planning, op, shader, &made_14);
+    dmlops_plan_Dimension_16 made_9;
+    dmlops_plan_extents(planning, &made_7, &made_9);
+    dmlops_plan_Dimension_16 made_10;
+    dmlops_plan_extents(planning, &counts, &made_10);
+    dmlops_plan_int_64 made_11;
+    dmlops_plan_weights_words(planning, op, shader, &made_11);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_7);
-    dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_12);
-    dmlops_plan_Dimension_16_copy(&params.blocks, &made_13);
+    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_4);
+    dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_9);
+    dmlops_plan_Dimension_16_copy(&params.blocks, &made_10);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &known->elements);
     params.groupColumns = groups.columns;
     params.layers = layers;
-    dmlops_plan_int_64_copy(&params.weights, &made_14);
+    dmlops_plan_int_64_copy(&params.weights, &made_11);
     dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
@@ -7676,11 +7234,13 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
 /* The sizes of what is written at once: a single step of a recurrence. */
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result) {
-    result->count = 0;
+    dmlops_plan_int_8 step;
+    step.count = 0;
     for (int64_t d = 0; d < sizes->count; ++d) {
         const int64_t size = sizes->items[d];
-        dmlops_plan_int_8_append(planning, result, (is_along && (d == 0)) ? 1 : size);
+        dmlops_plan_int_8_append(planning, &step, (is_along && (d == 0)) ? 1 : size);
     }
+    *result = step;
     return;
 }
 
@@ -8008,7 +7568,8 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
     const dmlops_plan_Source * value = &sources->value_stored;
     int64_t written = (dmlops_plan_bit_of(planning, output, output->tensor) | dmlops_plan_bit_of(planning, key,
         key->tensor)) | dmlops_plan_bit_of(planning, value, value->tensor);
-    result->count = 0;
+    dmlops_plan_Pass_32 passes;
+    passes.count = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if (one->number == attention->number) {
@@ -8019,18 +7580,19 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
             made_2.writes = writes;
             made_2.outputs = written;
             made_2.reads = reads;
-            dmlops_plan_Pass_32_append(planning, result, &made_2);
+            dmlops_plan_Pass_32_append(planning, &passes, &made_2);
         } else {
             if ((one->outputs & written) != 0) {
                 dmlops_plan_Pass made_3;
                 made_3 = *one;
                 made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
-                dmlops_plan_Pass_32_append(planning, result, &made_3);
+                dmlops_plan_Pass_32_append(planning, &passes, &made_3);
             } else {
-                dmlops_plan_Pass_32_append(planning, result, one);
+                dmlops_plan_Pass_32_append(planning, &passes, one);
             }
         }
     }
+    dmlops_plan_Pass_32_copy(result, &passes);
     return;
 }
 
@@ -8043,36 +7605,34 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops
 /* The threads along each dimension of a tensor if each computes that many elements along one of them. */
 DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
     axis, int64_t elements, dmlops_plan_int_8* result) {
-    result->count = 0;
-    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
-    result->items[dmlops_item(planning, axis, result->count)] = dmlops_plan_ceil_div(planning,
-        result->items[dmlops_item(planning, axis, result->count)], elements);
+    dmlops_plan_int_8 shape;
+    shape.count = 0;
+    dmlops_plan_int_8_extend(planning, &shape, sizes->count, sizes->items);
+    shape.items[dmlops_item(planning, axis, shape.count)] = dmlops_plan_ceil_div(planning,
+        shape.items[dmlops_item(planning, axis, shape.count)], elements);
+    *result = shape;
     return;
 }
 
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result) {
-    dmlops_plan_Sources made_1;
-    dmlops_plan_no_sources(planning, &made_1);
     const dmlops_plan_AttentionPass * attention = &shader->attention;
     dmlops_plan_Sources sources;
-    sources = made_1;
+    dmlops_plan_no_sources(planning, &sources);
     dmlops_plan_Pass_32 every;
     every.count = 0;
-    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
+    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if (dmlops_plan_applies(planning, op, shader, one)) {
             dmlops_plan_Pass_32_append(planning, &every, one);
         }
     }
     int64_t there = dmlops_plan_present(planning, &op->tensors);
     int64_t led = dmlops_plan_leading(planning, &every, there);
-    dmlops_plan_Parts made_3;
-    dmlops_plan_no_parts(planning, &made_3);
     int64_t wanted = led;
     dmlops_plan_Parts parts;
-    parts = made_3;
+    dmlops_plan_no_parts(planning, &parts);
     const dmlops_plan_AttentionViews * views = &op->attention;
     int64_t float16 = 0;
     const dmlops_plan_Tensor_16 * tensors = &op->tensors;
@@ -8080,60 +7640,64 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
         int is_cooperative = dmlops_plan_suits_cooperative_attention(planning, attention, tensors, kept_sizes);
-        dmlops_plan_Parts made_4;
-        dmlops_plan_parts_of(planning, attention, views, tensors, kept_sizes, is_cooperative, &made_4);
-        parts = made_4;
+        dmlops_plan_Parts made_2;
+        dmlops_plan_parts_of(planning, attention, views, tensors, kept_sizes, is_cooperative, &made_2);
+        parts = made_2;
         int reads_float16 = parts.applies ? (parts.vector == 8) : is_cooperative;
         if (reads_float16) {
             float16 = dmlops_plan_kept_float16(planning, shader);
         }
         if ((float16 != 0) && !parts.applies) {
-            dmlops_plan_Parts made_5;
-            dmlops_plan_cooperative_parts(planning, attention, views->shared, kept_sizes, &made_5);
-            parts = made_5;
+            dmlops_plan_Parts made_3;
+            dmlops_plan_cooperative_parts(planning, attention, views->shared, kept_sizes, &made_3);
+            parts = made_3;
         }
         int64_t vector = (float16 != 0) ? 8 : 4;
-        dmlops_plan_Sources made_6;
-        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, vector, 1, parts.applies, &made_6);
-        sources = made_6;
-        dmlops_plan_Pass_32 made_7;
-        dmlops_plan_passes_with(planning, shader, &sources, &made_7);
-        dmlops_plan_Pass_32_copy(&every, &made_7);
+        dmlops_plan_Sources made_4;
+        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, vector, 1, parts.applies, &made_4);
+        sources = made_4;
+        dmlops_plan_Pass_32 made_5;
+        dmlops_plan_passes_with(planning, shader, &sources, &made_5);
+        dmlops_plan_Pass_32_copy(&every, &made_5);
         wanted = dmlops_plan_leading(planning, &every, there);
         if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
-            dmlops_plan_Sources made_8;
-            dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, vector, 0, parts.applies, &made_8);
-            sources = made_8;
-            dmlops_plan_Pass_32 made_9;
-            dmlops_plan_passes_with(planning, shader, &sources, &made_9);
-            dmlops_plan_Pass_32_copy(&every, &made_9);
+            dmlops_plan_Sources made_6;
+            dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, vector, 0, parts.applies, &made_6);
+            sources = made_6;
+            dmlops_plan_Pass_32 made_7;
+            dmlops_plan_passes_with(planning, shader, &sources, &made_7);
+            dmlops_plan_Pass_32_copy(&every, &made_7);
             wanted = dmlops_plan_leading(planning, &every, there);
         }
     }
-    result->passes.count = 0;
-    for (int64_t each_10 = 0; each_10 < every.count; ++each_10) {
-        const dmlops_plan_Pass* one = &every.items[each_10];
+    dmlops_plan_Pass_32 passes;
+    passes.count = 0;
+    for (int64_t each_8 = 0; each_8 < every.count; ++each_8) {
+        const dmlops_plan_Pass* one = &every.items[each_8];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-            dmlops_plan_Pass_32_append(planning, &result->passes, one);
+            dmlops_plan_Pass_32_append(planning, &passes, one);
         }
     }
     dmlops_plan_Pass_32 recurrent;
     recurrent.count = 0;
-    for (int64_t each_11 = 0; each_11 < result->passes.count; ++each_11) {
-        const dmlops_plan_Pass* one = &result->passes.items[each_11];
+    for (int64_t each_9 = 0; each_9 < passes.count; ++each_9) {
+        const dmlops_plan_Pass* one = &passes.items[each_9];
         if (one->is_along) {
             dmlops_plan_Pass_32_append(planning, &recurrent, one);
         }
     }
     int may_be_alone = recurrent.count == 1;
-    result->tiles.count = 0;
-    for (int64_t each_12 = 0; each_12 < result->passes.count; ++each_12) {
-        const dmlops_plan_Pass* one = &result->passes.items[each_12];
-        dmlops_plan_SumsTile made_13;
-        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_13);
-        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_13);
+    dmlops_plan_SumsTile_32 tiles;
+    tiles.count = 0;
+    for (int64_t each_10 = 0; each_10 < passes.count; ++each_10) {
+        const dmlops_plan_Pass* one = &passes.items[each_10];
+        dmlops_plan_SumsTile made_11;
+        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_11);
+        dmlops_plan_SumsTile_32_append(planning, &tiles, &made_11);
     }
     int scores_from_inputs = (attention->scored_by & there) != 0;
+    dmlops_plan_Pass_32_copy(&result->passes, &passes);
+    dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
     result->wanted = wanted;
     result->led = led;
     result->float16 = float16;
@@ -8212,13 +7776,15 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
 /* The dimensions that rows run along (`flag` 1), or the others (0). */
 DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
     dmlops_plan_int_8* result) {
-    result->count = 0;
+    dmlops_plan_int_8 axes;
+    axes.count = 0;
     for (int64_t axis = 0; axis < reduced->count; ++axis) {
         const int64_t found = reduced->items[axis];
         if (found == flag) {
-            dmlops_plan_int_8_append(planning, result, axis);
+            dmlops_plan_int_8_append(planning, &axes, axis);
         }
     }
+    *result = axes;
     return;
 }
 
@@ -8302,7 +7868,8 @@ DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dml
         const dmlops_plan_Loop* loop = &reduced->items[each_3];
         dmlops_plan_Loop_16_append(planning, &outer, loop);
     }
-    result->count = 0;
+    dmlops_plan_int_64 widths;
+    widths.count = 0;
     for (int64_t place = 0; place < tensors->count; ++place) {
         const dmlops_plan_Tensor* tensor = &tensors->items[place];
         int64_t width = 1;
@@ -8317,8 +7884,9 @@ DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dml
             width = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
                 inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
         }
-        dmlops_plan_int_64_append(planning, result, width);
+        dmlops_plan_int_64_append(planning, &widths, width);
     }
+    dmlops_plan_int_64_copy(result, &widths);
     return;
 }
 
@@ -8334,14 +7902,16 @@ DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
     dmlops_plan_Loop_16* result) {
     const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
-    result->count = 0;
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
         const dmlops_plan_Loop* item = &loops->items[each_1];
-        dmlops_plan_Loop_16_append(planning, result, item);
+        dmlops_plan_Loop_16_append(planning, &vectors, item);
     }
     dmlops_plan_Loop made_2;
     dmlops_plan_in_steps(planning, inner, vector, &made_2);
-    dmlops_plan_Loop_16_append(planning, result, &made_2);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_2);
+    dmlops_plan_Loop_16_copy(result, &vectors);
     return;
 }
 
@@ -8543,17 +8113,19 @@ DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const d
    element, those with which the elements of a row are numbered. */
 DMLOPS_CALLED void dmlops_plan_order_within(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Tensor* source, int chooses, dmlops_plan_int_8* result) {
-    result->count = 0;
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
     int64_t stride = 1;
     for (int64_t place = 0; place < source->sizes.count; ++place) {
         int64_t axis = dmlops_subtract(dmlops_subtract(source->sizes.count, 1), place);
-        dmlops_plan_int_8_insert(planning, result, 0, chooses ? stride : source->strides.items[dmlops_item(planning,
+        dmlops_plan_int_8_insert(planning, &strides, 0, chooses ? stride : source->strides.items[dmlops_item(planning,
             axis, source->strides.count)]);
         if (chooses && (op->rows.reduced.items[dmlops_item(planning, axis, op->rows.reduced.count)] == 1)) {
             stride = dmlops_plan_times(planning, stride, source->sizes.items[dmlops_item(planning, axis,
                 source->sizes.count)]);
         }
     }
+    *result = strides;
     return;
 }
 
@@ -8711,11 +8283,12 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
-    result->firsts.count = 0;
+    dmlops_plan_int_64 firsts;
+    firsts.count = 0;
     int64_t words = 0;
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
-        dmlops_plan_int_64_append(planning, &result->firsts, words);
+        dmlops_plan_int_64_append(planning, &firsts, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? op->is_double : kept->is_wide;
             dmlops_plan_int_8 made_1;
@@ -8729,6 +8302,7 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
             words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
+    dmlops_plan_int_64_copy(&result->firsts, &firsts);
     result->words = words;
     return;
 }
@@ -8736,12 +8310,14 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
 /* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
-    result->count = 0;
-    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
+    dmlops_plan_int_8 left;
+    left.count = 0;
+    dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
     if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
-        result->items[dmlops_item(planning, 2, result->count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
+        left.items[dmlops_item(planning, 2, left.count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
             sizes->count)], sources->begin);
     }
+    *result = left;
     return;
 }
 
@@ -8813,17 +8389,19 @@ DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const d
 /* The values of all dimensions, that of the axis behind the others, of which there is one at least. */
 DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
     dmlops_plan_int_8* result) {
-    result->count = 0;
+    dmlops_plan_int_8 others;
+    others.count = 0;
     for (int64_t d = 0; d < values->count; ++d) {
         const int64_t value = values->items[d];
         if (d != axis) {
-            dmlops_plan_int_8_append(planning, result, value);
+            dmlops_plan_int_8_append(planning, &others, value);
         }
     }
-    if (result->count == 0) {
-        dmlops_plan_int_8_append(planning, result, 1);
+    if (others.count == 0) {
+        dmlops_plan_int_8_append(planning, &others, 1);
     }
-    dmlops_plan_int_8_append(planning, result, values->items[dmlops_item(planning, axis, values->count)]);
+    dmlops_plan_int_8_append(planning, &others, values->items[dmlops_item(planning, axis, values->count)]);
+    *result = others;
     return;
 }
 
@@ -9028,15 +8606,17 @@ DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlop
 /* The constants that describe the tables to shaders; the tables start at word `first` of scratch. */
 DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
     int64_t first, dmlops_plan_int_8* result) {
-    result->count = 0;
-    dmlops_plan_int_8_append(planning, result, first);
-    dmlops_plan_int_8_append(planning, result, selection->rows);
-    dmlops_plan_int_8_append(planning, result, selection->blocks);
-    dmlops_plan_int_8_append(planning, result, selection->coordinates);
-    dmlops_plan_int_8_append(planning, result, 0);
-    dmlops_plan_int_8_append(planning, result, 0);
-    dmlops_plan_int_8_append(planning, result, 0);
-    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8 words;
+    words.count = 0;
+    dmlops_plan_int_8_append(planning, &words, first);
+    dmlops_plan_int_8_append(planning, &words, selection->rows);
+    dmlops_plan_int_8_append(planning, &words, selection->blocks);
+    dmlops_plan_int_8_append(planning, &words, selection->coordinates);
+    dmlops_plan_int_8_append(planning, &words, 0);
+    dmlops_plan_int_8_append(planning, &words, 0);
+    dmlops_plan_int_8_append(planning, &words, 0);
+    dmlops_plan_int_8_append(planning, &words, 0);
+    *result = words;
     return;
 }
 
@@ -9359,14 +8939,16 @@ DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlo
 /* The strides that order what a pass visits: zeros keep the order of its dimensions. */
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result) {
-    result->count = 0;
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
     if (one->writes_kept || (one->box != -1)) {
-        dmlops_plan_int_8_fill(planning, result, shape->count, 0);
+        dmlops_plan_int_8_fill(planning, &strides, shape->count, 0);
     } else {
-        dmlops_plan_int_8_extend(planning, result, op->tensors.items[dmlops_item(planning, one->target,
+        dmlops_plan_int_8_extend(planning, &strides, op->tensors.items[dmlops_item(planning, one->target,
             op->tensors.count)].strides.count, op->tensors.items[dmlops_item(planning, one->target,
             op->tensors.count)].strides.items);
     }
+    *result = strides;
     return;
 }
 
@@ -9374,12 +8956,10 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, int waits) {
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_box_of(planning, op, one, &made_1);
     const dmlops_plan_AttentionPass * attention = &shader->attention;
     const dmlops_plan_Parts * parts = &way->parts;
     dmlops_plan_int_8 sizes;
-    sizes = made_1;
+    dmlops_plan_box_of(planning, op, one, &sizes);
     int64_t count = dmlops_plan_element_count(planning, &sizes);
     dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, parts->vector,
         way->scores_from_inputs);
@@ -9387,18 +8967,18 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     threads.threads = 0;
     threads.in_group = 0;
     if (parts->applies) {
-        dmlops_plan_Threads made_2;
-        dmlops_plan_define_parts(planning, &sizes, parts, &made_2);
-        threads = made_2;
+        dmlops_plan_Threads made_1;
+        dmlops_plan_define_parts(planning, &sizes, parts, &made_1);
+        threads = made_1;
     } else {
         if (way->float16 != 0) {
-            dmlops_plan_Threads made_3;
-            dmlops_plan_define_attention_cooperative(planning, attention, &op->kept_sizes, parts, &made_3);
-            threads = made_3;
+            dmlops_plan_Threads made_2;
+            dmlops_plan_define_attention_cooperative(planning, attention, &op->kept_sizes, parts, &made_2);
+            threads = made_2;
         } else {
-            dmlops_plan_Threads made_4;
-            dmlops_plan_define_attention(planning, &sizes, &made_4);
-            threads = made_4;
+            dmlops_plan_Threads made_3;
+            dmlops_plan_define_attention(planning, &sizes, &made_3);
+            threads = made_3;
         }
     }
     dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
@@ -9415,7 +8995,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
     selection, const dmlops_plan_Pass* one, int waits) {
-    int64_t count = 0;
     const dmlops_plan_SelectedPass * selected = &shader->selected;
     int64_t first = 0;
     for (int64_t place = 0; place < 2; ++place) {
@@ -9427,12 +9006,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
         finding = *one;
         finding.number = dmlops_add(selected->number, place);
         finding.writes_kept = 1;
-        count = dmlops_plan_element_count(planning, &table);
+        int64_t entries = dmlops_plan_element_count(planning, &table);
         dmlops_plan_Threads threads;
-        threads.threads = dmlops_multiply(32, count);
+        threads.threads = dmlops_multiply(32, entries);
         threads.in_group = 256;
-        dmlops_plan_dispatch_box(planning, op, known, &finding, &table, count, first, &threads, (place > 0) || waits);
-        first = dmlops_add(first, count);
+        dmlops_plan_dispatch_box(planning, op, known, &finding, &table, entries, first, &threads, (place > 0) || waits);
+        first = dmlops_add(first, entries);
     }
     const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, selected->output,
         op->tensors.count)].sizes;
@@ -9440,7 +9019,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
         sizes->count)]);
     dmlops_plan_int_8 shape;
     dmlops_plan_shape_of_threads(planning, sizes, selected->axis, each, &shape);
-    count = dmlops_plan_element_count(planning, &shape);
+    int64_t count = dmlops_plan_element_count(planning, &shape);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), each);
     dmlops_plan_Pass summing;
     summing = *one;
@@ -9725,29 +9304,31 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
     int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
-    result->count = 0;
+    dmlops_plan_Loop_16 found;
+    found.count = 0;
     dmlops_plan_Loop down;
     dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high), &down);
     if (down.size > 1) {
-        dmlops_plan_Loop_16_append(planning, result, &down);
+        dmlops_plan_Loop_16_append(planning, &found, &down);
     }
     dmlops_plan_Loop across;
     dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide), &across);
     if (across.size > 1) {
-        dmlops_plan_Loop_16_append(planning, result, &across);
+        dmlops_plan_Loop_16_append(planning, &found, &across);
     }
     dmlops_plan_Loop made_1;
     dmlops_plan_in_steps(planning, other, vector, &made_1);
     dmlops_plan_Loop made_2;
     made_2.size = high;
     dmlops_plan_int_16_copy(&made_2.strides, &made_1.strides);
-    dmlops_plan_Loop_16_append(planning, result, &made_2);
+    dmlops_plan_Loop_16_append(planning, &found, &made_2);
     dmlops_plan_Loop made_3;
     dmlops_plan_in_steps(planning, inner, vector, &made_3);
     dmlops_plan_Loop made_4;
     made_4.size = wide;
     dmlops_plan_int_16_copy(&made_4.strides, &made_3.strides);
-    dmlops_plan_Loop_16_append(planning, result, &made_4);
+    dmlops_plan_Loop_16_append(planning, &found, &made_4);
+    dmlops_plan_Loop_16_copy(result, &found);
     return;
 }
 
@@ -10403,50 +9984,46 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         return;
     }
     int64_t size = dmlops_multiply(dmlops_multiply(count, segments), (op->input.bits == 64) ? 8 : 4);
-    dmlops_plan_Buffer made_5;
-    made_5 = dmlops_out_scratch(planning, size, 0);
-    dmlops_plan_Buffer made_6;
-    made_6 = dmlops_out_scratch(planning, size, 0);
     dmlops_plan_Buffer totals;
-    totals = made_5;
+    totals = dmlops_out_scratch(planning, size, 0);
     dmlops_plan_Buffer starts;
-    starts = made_6;
+    starts = dmlops_out_scratch(planning, size, 0);
     int64_t following = segments;
     dmlops_plan_Loop_16 dense;
     dense.count = 0;
     for (int64_t place = 0; place < loops.count; ++place) {
         dmlops_plan_Loop loop;
         loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1), place), loops.count)];
-        dmlops_plan_int_16 made_7;
-        made_7.count = 0;
-        dmlops_plan_int_16_append(planning, &made_7, loop.strides.items[dmlops_item(planning, 0, loop.strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_7, following);
-        dmlops_plan_Loop made_8;
-        made_8.size = loop.size;
-        dmlops_plan_int_16_copy(&made_8.strides, &made_7);
-        dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_8);
+        dmlops_plan_int_16 made_5;
+        made_5.count = 0;
+        dmlops_plan_int_16_append(planning, &made_5, loop.strides.items[dmlops_item(planning, 0, loop.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_5, following);
+        dmlops_plan_Loop made_6;
+        made_6.size = loop.size;
+        dmlops_plan_int_16_copy(&made_6.strides, &made_5);
+        dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_6);
         following = dmlops_multiply(following, loop.size);
     }
-    dmlops_plan_int_16 made_9;
-    made_9.count = 0;
-    dmlops_plan_int_16_append(planning, &made_9, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_append(planning, &made_9, 1);
-    dmlops_plan_Loop made_10;
-    made_10.size = segments;
-    dmlops_plan_int_16_copy(&made_10.strides, &made_9);
-    dmlops_plan_Loop_16_append(planning, &dense, &made_10);
+    dmlops_plan_int_16 made_7;
+    made_7.count = 0;
+    dmlops_plan_int_16_append(planning, &made_7, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_append(planning, &made_7, 1);
+    dmlops_plan_Loop made_8;
+    made_8.size = segments;
+    dmlops_plan_int_16_copy(&made_8.strides, &made_7);
+    dmlops_plan_Loop_16_append(planning, &dense, &made_8);
     dmlops_plan_Lines packed;
     packed.start = 0;
     packed.step = 1;
     dmlops_plan_define_tensor(planning, &op->input);
     dmlops_plan_define_scratch(planning, op->output.macro, &op->input);
-    dmlops_plan_ScanResources made_11;
-    made_11.input = op->input.buffer;
-    made_11.starts = op->input.buffer;
-    made_11.output = totals;
-    dmlops_out_read(planning, &made_11.input);
-    dmlops_out_read(planning, &made_11.starts);
-    dmlops_out_write(planning, &made_11.output);
+    dmlops_plan_ScanResources made_9;
+    made_9.input = op->input.buffer;
+    made_9.starts = op->input.buffer;
+    made_9.output = totals;
+    dmlops_out_read(planning, &made_9.input);
+    dmlops_out_read(planning, &made_9.starts);
+    dmlops_out_write(planning, &made_9.output);
     dmlops_plan_Segments first;
     first.length = length;
     first.segment = segment;
@@ -10463,31 +10040,31 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &first, &dense);
     dmlops_plan_define_scratch(planning, op->input.macro, &op->input);
     dmlops_plan_define_scratch(planning, op->output.macro, &op->input);
-    dmlops_plan_ScanResources made_12;
-    made_12.input = totals;
-    made_12.starts = totals;
-    made_12.output = starts;
-    dmlops_out_read(planning, &made_12.input);
-    dmlops_out_read(planning, &made_12.starts);
-    dmlops_out_write(planning, &made_12.output);
+    dmlops_plan_ScanResources made_10;
+    made_10.input = totals;
+    made_10.starts = totals;
+    made_10.output = starts;
+    dmlops_out_read(planning, &made_10.input);
+    dmlops_out_read(planning, &made_10.starts);
+    dmlops_out_write(planning, &made_10.output);
     dmlops_plan_Loop_16 every;
     every.count = 0;
+    dmlops_plan_int_16 made_11;
+    made_11.count = 0;
+    dmlops_plan_int_16_append(planning, &made_11, segments);
+    dmlops_plan_int_16_append(planning, &made_11, segments);
+    dmlops_plan_Loop made_12;
+    made_12.size = count;
+    dmlops_plan_int_16_copy(&made_12.strides, &made_11);
+    dmlops_plan_Loop_16_append(planning, &every, &made_12);
     dmlops_plan_int_16 made_13;
     made_13.count = 0;
-    dmlops_plan_int_16_append(planning, &made_13, segments);
-    dmlops_plan_int_16_append(planning, &made_13, segments);
+    dmlops_plan_int_16_append(planning, &made_13, 0);
+    dmlops_plan_int_16_append(planning, &made_13, 0);
     dmlops_plan_Loop made_14;
-    made_14.size = count;
+    made_14.size = 1;
     dmlops_plan_int_16_copy(&made_14.strides, &made_13);
     dmlops_plan_Loop_16_append(planning, &every, &made_14);
-    dmlops_plan_int_16 made_15;
-    made_15.count = 0;
-    dmlops_plan_int_16_append(planning, &made_15, 0);
-    dmlops_plan_int_16_append(planning, &made_15, 0);
-    dmlops_plan_Loop made_16;
-    made_16.size = 1;
-    dmlops_plan_int_16_copy(&made_16.strides, &made_15);
-    dmlops_plan_Loop_16_append(planning, &every, &made_16);
     dmlops_plan_Segments between;
     between.length = segments;
     between.segment = segments;
@@ -10504,21 +10081,21 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &between, &every);
     dmlops_plan_define_tensor(planning, &op->input);
     dmlops_plan_define_tensor(planning, &op->output);
-    dmlops_plan_ScanResources made_17;
-    made_17.input = op->input.buffer;
-    made_17.starts = starts;
-    made_17.output = op->output.buffer;
-    dmlops_out_read(planning, &made_17.input);
-    dmlops_out_read(planning, &made_17.starts);
-    dmlops_out_write(planning, &made_17.output);
-    dmlops_plan_int_16 made_18;
-    made_18.count = 0;
-    dmlops_plan_int_16_append(planning, &made_18, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_append(planning, &made_18, dmlops_multiply(segment, target.step));
-    dmlops_plan_Loop made_19;
-    made_19.size = segments;
-    dmlops_plan_int_16_copy(&made_19.strides, &made_18);
-    dmlops_plan_Loop_16_append(planning, &loops, &made_19);
+    dmlops_plan_ScanResources made_15;
+    made_15.input = op->input.buffer;
+    made_15.starts = starts;
+    made_15.output = op->output.buffer;
+    dmlops_out_read(planning, &made_15.input);
+    dmlops_out_read(planning, &made_15.starts);
+    dmlops_out_write(planning, &made_15.output);
+    dmlops_plan_int_16 made_16;
+    made_16.count = 0;
+    dmlops_plan_int_16_append(planning, &made_16, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_append(planning, &made_16, dmlops_multiply(segment, target.step));
+    dmlops_plan_Loop made_17;
+    made_17.size = segments;
+    dmlops_plan_int_16_copy(&made_17.strides, &made_16);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_17);
     dmlops_plan_Segments last;
     last.length = length;
     last.segment = segment;
@@ -10571,7 +10148,8 @@ DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits
 /* Loops over runs of that many elements instead, with strides in runs. */
 DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
     dmlops_plan_Loop_16* result) {
-    result->count = 0;
+    dmlops_plan_Loop_16 runs;
+    runs.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         const dmlops_plan_int_16 * own = &loop->strides;
@@ -10587,12 +10165,13 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
         dmlops_plan_Loop made_3;
         made_3.size = loop->size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, result, &made_3);
+        dmlops_plan_Loop_16_append(planning, &runs, &made_3);
     }
     dmlops_plan_Loop made_4;
     made_4.size = dmlops_divide(loops->items[dmlops_item(planning, -1, loops->count)].size, run);
     dmlops_plan_int_16_copy(&made_4.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
-    dmlops_plan_Loop_16_append(planning, result, &made_4);
+    dmlops_plan_Loop_16_append(planning, &runs, &made_4);
+    dmlops_plan_Loop_16_copy(result, &runs);
     return;
 }
 
@@ -10683,76 +10262,68 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     int64_t run = dmlops_plan_run_of(planning, op->output.bits, &outputs, &updates, &movement->lookups);
     dmlops_plan_Loop_16 made_9;
     dmlops_plan_in_runs(planning, &outputs, run, &made_9);
+    dmlops_plan_Loop_16_copy(&outputs, &made_9);
     dmlops_plan_Loop_16 made_10;
     dmlops_plan_in_runs(planning, &updates, run, &made_10);
-    dmlops_plan_Loop_16 made_11;
-    dmlops_plan_Loop_16_copy(&made_11, &made_9);
-    dmlops_plan_Loop_16 made_12;
-    dmlops_plan_Loop_16_copy(&made_12, &made_10);
-    dmlops_plan_Loop_16_copy(&outputs, &made_11);
-    dmlops_plan_Loop_16_copy(&updates, &made_12);
+    dmlops_plan_Loop_16_copy(&updates, &made_10);
     int64_t span = 1;
-    for (int64_t each_13 = 0; each_13 < outputs.count; ++each_13) {
-        const dmlops_plan_Loop* loop = &outputs.items[each_13];
+    for (int64_t each_11 = 0; each_11 < outputs.count; ++each_11) {
+        const dmlops_plan_Loop* loop = &outputs.items[each_11];
         span = dmlops_add(span, dmlops_multiply(dmlops_subtract(loop->size, 1),
             loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), outputs.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), movement->lookups.count);
-    dmlops_plan_Tensor made_14;
-    made_14 = op->input;
-    made_14.bits = dmlops_multiply(run, op->input.bits);
-    dmlops_plan_define_moved(planning, &made_14);
+    dmlops_plan_Tensor made_12;
+    made_12 = op->input;
+    made_12.bits = dmlops_multiply(run, op->input.bits);
+    dmlops_plan_define_moved(planning, &made_12);
     dmlops_plan_define_tensor(planning, &op->indices);
-    dmlops_plan_Tensor made_15;
-    made_15 = op->updates;
-    made_15.bits = dmlops_multiply(run, op->updates.bits);
-    dmlops_plan_define_moved(planning, &made_15);
-    dmlops_plan_Tensor made_16;
-    made_16 = op->output;
-    made_16.bits = dmlops_multiply(run, op->output.bits);
-    dmlops_plan_define_moved(planning, &made_16);
+    dmlops_plan_Tensor made_13;
+    made_13 = op->updates;
+    made_13.bits = dmlops_multiply(run, op->updates.bits);
+    dmlops_plan_define_moved(planning, &made_13);
+    dmlops_plan_Tensor made_14;
+    made_14 = op->output;
+    made_14.bits = dmlops_multiply(run, op->output.bits);
+    dmlops_plan_define_moved(planning, &made_14);
     int64_t updated = dmlops_plan_repeats(planning, &updates);
     int64_t all_elements = dmlops_plan_repeats(planning, &outputs);
     int is_alone = dmlops_max(span, updated) <= 4096;
     int are_few = !is_alone && (dmlops_plan_times(planning, updated, 32) <= all_elements);
-    dmlops_plan_Buffer made_17;
-    made_17 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
-    dmlops_plan_ScatterResources made_18;
-    made_18.input = op->input.buffer;
-    made_18.indices = op->indices.buffer;
-    made_18.updates = op->updates.buffer;
-    made_18.winners = made_17;
-    made_18.output = op->output.buffer;
-    dmlops_out_read(planning, &made_18.input);
-    dmlops_out_read(planning, &made_18.indices);
-    dmlops_out_read(planning, &made_18.updates);
-    dmlops_out_write(planning, &made_18.winners);
-    dmlops_out_write(planning, &made_18.output);
+    dmlops_plan_Buffer made_15;
+    made_15 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
+    dmlops_plan_ScatterResources made_16;
+    made_16.input = op->input.buffer;
+    made_16.indices = op->indices.buffer;
+    made_16.updates = op->updates.buffer;
+    made_16.winners = made_15;
+    made_16.output = op->output.buffer;
+    dmlops_out_read(planning, &made_16.input);
+    dmlops_out_read(planning, &made_16.indices);
+    dmlops_out_read(planning, &made_16.updates);
+    dmlops_out_write(planning, &made_16.winners);
+    dmlops_out_write(planning, &made_16.output);
     dmlops_out_share(planning);
-    dmlops_plan_Dimension_16 made_19;
-    dmlops_plan_dimensions(planning, &outputs, &made_19);
-    dmlops_plan_Dimension_16 made_20;
-    dmlops_plan_dimensions(planning, &updates, &made_20);
     dmlops_plan_Dimension_16 output_dimensions;
-    dmlops_plan_Dimension_16_copy(&output_dimensions, &made_19);
+    dmlops_plan_dimensions(planning, &outputs, &output_dimensions);
     dmlops_plan_Dimension_16 update_dimensions;
-    dmlops_plan_Dimension_16_copy(&update_dimensions, &made_20);
+    dmlops_plan_dimensions(planning, &updates, &update_dimensions);
     dmlops_plan_ScatterLookup_8 lookups;
     lookups.count = 0;
-    for (int64_t each_21 = 0; each_21 < movement->lookups.count; ++each_21) {
-        const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_21];
-        dmlops_plan_ScatterLookup made_22;
-        made_22.size = lookup->size;
-        made_22.outputStride = dmlops_divide(lookup->stride, run);
-        made_22.indicesOffset = lookup->offset;
-        dmlops_plan_ScatterLookup_8_append(planning, &lookups, &made_22);
+    for (int64_t each_17 = 0; each_17 < movement->lookups.count; ++each_17) {
+        const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_17];
+        dmlops_plan_ScatterLookup made_18;
+        made_18.size = lookup->size;
+        made_18.outputStride = dmlops_divide(lookup->stride, run);
+        made_18.indicesOffset = lookup->offset;
+        dmlops_plan_ScatterLookup_8_append(planning, &lookups, &made_18);
     }
-    dmlops_plan_int_64 made_23;
-    dmlops_plan_stages_of(planning, is_alone, are_few, &made_23);
-    for (int64_t place = 0; place < made_23.count; ++place) {
-        const int64_t stage = made_23.items[place];
+    dmlops_plan_int_64 made_19;
+    dmlops_plan_stages_of(planning, is_alone, are_few, &made_19);
+    for (int64_t place = 0; place < made_19.count; ++place) {
+        const int64_t stage = made_19.items[place];
         int64_t count = ((stage <= 1) || (stage == 4)) ? updated : all_elements;
         int64_t in_group = is_alone ? 512 : 256;
         dmlops_plan_Groups groups;
@@ -10801,21 +10372,14 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, op->axis, &loops);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, op));
-    int64_t reduced = (length <= most) ? 16 : 4;
-    int has_room = dmlops_multiply(dmlops_multiply(2, dmlops_plan_tile_of(planning, op->count)),
-        dmlops_plan_entry_bytes(planning, op)) <= 15360;
-    if ((length > 128) && (dmlops_multiply(op->count, reduced) <= length) && has_room) {
+    int64_t tile = dmlops_divide(16384, dmlops_plan_key_bytes(planning, op));
+    int64_t reduced = (length <= tile) ? 16 : 4;
+    if ((length > 128) && (dmlops_multiply(op->count, reduced) <= length) && (op->count <=
+        dmlops_plan_most_threads(planning, op))) {
         dmlops_plan_select(planning, op, &loops);
     } else {
-        dmlops_plan_sort(planning, op, &loops, dmlops_min(dmlops_plan_tile_of(planning, length), most));
+        dmlops_plan_sort(planning, op, &loops, dmlops_min(dmlops_plan_tile_of(planning, length), tile));
     }
-}
-
-/* Of a key with its place. */
-DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op) {
-    (void)planning;
-    return (op->input.bits == 64) ? 16 : 8;
 }
 
 DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op) {
@@ -10823,94 +10387,100 @@ DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dml
     return (op->input.bits == 64) ? 8 : 4;
 }
 
-/* Scratch for so many elements. */
-DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t count,
-    dmlops_plan_Runs* result) {
-    dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, dmlops_multiply(count, dmlops_plan_key_bytes(planning, op)), 0);
-    dmlops_plan_Buffer made_2;
-    made_2 = dmlops_out_scratch(planning, dmlops_multiply(4, count), 0);
-    result->keys = made_1;
-    result->positions = made_2;
-    return;
+/* The threads of a selecting group, at most. */
+DMLOPS_CALLED int64_t dmlops_plan_most_threads(dmlops_planning* planning, const dmlops_plan_TopK* op) {
+    (void)planning;
+    return (op->input.bits == 64) ? dmlops_divide(512, 2) : 512;
 }
 
-/* For a dispatch that reads or passes on none. */
-DMLOPS_CALLED void dmlops_plan_no_runs(dmlops_planning* planning, dmlops_plan_Runs* result) {
-    (void)planning;
+/* Scratch for so many entries: keys with positions, padded to whole keys. */
+DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t entries,
+    dmlops_plan_Buffer* result) {
     dmlops_plan_Buffer made_1;
-    made_1.member = -2;
-    made_1.entry = 0;
-    dmlops_plan_Buffer made_2;
-    made_2.member = -2;
-    made_2.entry = 0;
-    result->keys = made_1;
-    result->positions = made_2;
+    made_1 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(2, dmlops_plan_key_bytes(planning, op)),
+        entries), 0);
+    *result = made_1;
     return;
 }
 
 /* A dispatch's resources. */
-DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Runs*
-    source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result) {
+DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op, const
+    dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, dmlops_plan_TopKResources* result) {
     (void)planning;
     result->input = op->input.buffer;
-    result->keys = source->keys;
-    result->positions = source->positions;
+    result->entries = *source;
     result->output = op->output.buffer;
     result->indices = op->indices.buffer;
-    result->keptKeys = target->keys;
-    result->keptPositions = target->positions;
+    result->keptEntries = *target;
+    return;
+}
+
+/* A dispatch's constants, for whole lines. */
+DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops_plan_TopK* op, const
+    dmlops_plan_Loop_16* loops, int64_t count, const dmlops_plan_Groups* groups, int64_t kept, int64_t parts, int64_t
+    part, int64_t span, dmlops_plan_TopKParams* result) {
+    dmlops_plan_Dimension_16 made_1;
+    dmlops_plan_dimensions(planning, loops, &made_1);
+    result->count = count;
+    result->groupColumns = groups->columns;
+    result->length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
+    result->kept = kept;
+    result->parts = parts;
+    result->partLength = part;
+    result->partSpan = span;
+    result->inputStep = op->input.strides.items[dmlops_item(planning, op->axis, op->input.strides.count)];
+    result->outputValueStep = op->output.strides.items[dmlops_item(planning, op->axis, op->output.strides.count)];
+    result->outputIndexStep = op->indices.strides.items[dmlops_item(planning, op->axis, op->indices.strides.count)];
+    dmlops_plan_Dimension_16_copy(&result->dimensions, &made_1);
     return;
 }
 
 /* The whole line if a group can take it, by more threads if lines are few. Otherwise parts that are short, so that
-   there are more groups, unless these saturate a GPU, or leave too much for a single further dispatch. */
-DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t lines,
-    dmlops_plan_Selectors* result) {
-    int64_t threads = 0;
-    int64_t parts = 0;
-    int64_t most = 16384;
-    if (length <= most) {
-        threads = dmlops_max(64, dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length, 32)));
-        if ((dmlops_multiply(2, threads) <= 512) && (dmlops_plan_times(planning, lines, threads) < 32768)) {
-            threads = dmlops_max(threads, dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length,
-                dmlops_divide(32, 2))));
+   there are more groups, unless these saturate a GPU, or leave too much for a single further dispatch. There are
+   more threads than elements wanted, so that few pass the bound. */
+DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length, int64_t
+    lines, dmlops_plan_Division* result) {
+    int64_t wanted = op->count;
+    int64_t most = dmlops_plan_most_threads(planning, op);
+    int64_t least = dmlops_max(64, dmlops_min(dmlops_plan_tile_of(planning, dmlops_add(wanted, dmlops_divide(wanted,
+        2))), most));
+    if (length <= dmlops_multiply(most, 32)) {
+        int64_t sharing = dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length, 32));
+        if (dmlops_plan_times(planning, lines, sharing) < 32768) {
+            sharing = dmlops_multiply(2, sharing);
         }
-        result->threads = threads;
+        result->threads = dmlops_max(least, dmlops_min(sharing, most));
         result->parts = 1;
         result->length = length;
         return;
     }
-    threads = 256;
+    int64_t threads = dmlops_max(least, 256);
     int64_t items = 8;
-    while (planning->reason == DMLOPS_REASON_NONE && (items < 32)) {
-        parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, items));
-        int is_enough = (dmlops_multiply(wanted, 4) <= dmlops_multiply(threads, items)) && (dmlops_multiply(wanted,
-            parts) <= most);
-        if (is_enough && (dmlops_plan_times(planning, parts, lines) <= 1024)) {
-            break;
-        }
+    int64_t parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, items));
+    while (planning->reason == DMLOPS_REASON_NONE && ((items < 32) && ((dmlops_multiply(wanted, 4) >
+        dmlops_multiply(threads, items)) || (dmlops_multiply(wanted, parts) > dmlops_multiply(most, 32)) ||
+        (dmlops_plan_times(planning, parts, lines) > 1024)))) {
         items = dmlops_multiply(2, items);
+        parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, items));
     }
-    parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, items));
     result->threads = threads;
     result->parts = parts;
     result->length = dmlops_plan_ceil_div(planning, length, parts);
     return;
 }
 
-/* Lines per group, with `threads` threads and `room` bytes each: several only if they are interleaved, span at most
-   `TOP_K_ABREAST` bytes, and fit in shared memory. */
+/* Lines per group, with `threads` threads each: several only if they are interleaved, and span at most `TOP_K_ABREAST`
+   bytes. */
 DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op, const
-    dmlops_plan_Loop_16* loops, int64_t threads, int64_t room) {
+    dmlops_plan_Loop_16* loops, int64_t threads) {
     if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
         loops->items[dmlops_item(planning, -1, loops->count)].strides.count)] != 1) {
         return 1;
     }
     int64_t lines = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines), op->input.bits) <=
-        256) && (dmlops_multiply(dmlops_multiply(2, lines), threads) <= 512) && (dmlops_multiply(dmlops_multiply(2,
-        lines), room) <= 15360) && (lines < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
+        256) && (dmlops_multiply(dmlops_multiply(2, lines), threads) <= dmlops_plan_most_threads(planning, op)) &&
+        (lines < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
         lines = dmlops_multiply(2, lines);
     }
     return lines;
@@ -10921,76 +10491,56 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     loops) {
     int64_t wanted = op->count;
     int64_t count = dmlops_plan_repeats(planning, loops);
-    dmlops_plan_Runs nothing;
-    dmlops_plan_no_runs(planning, &nothing);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
     dmlops_out_share(planning);
-    dmlops_plan_Runs source;
+    dmlops_plan_Buffer nothing;
+    nothing.member = -2;
+    nothing.entry = 0;
+    dmlops_plan_Buffer source;
     source = nothing;
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     int is_first = 1;
     int is_last = 0;
     while (planning->reason == DMLOPS_REASON_NONE && !is_last) {
-        dmlops_plan_Selectors selectors;
-        dmlops_plan_selectors_of(planning, length, wanted, count, &selectors);
-        is_last = selectors.parts == 1;
-        int64_t threads = selectors.threads;
-        int64_t shares = 1;
-        while (planning->reason == DMLOPS_REASON_NONE && (dmlops_multiply(dmlops_multiply(2, threads), shares) <
-            dmlops_multiply(3, wanted))) {
-            shares = dmlops_multiply(2, shares);
-        }
-        int64_t room = dmlops_max(dmlops_multiply(2, dmlops_plan_tile_of(planning, wanted)), dmlops_multiply(threads,
-            shares));
-        int64_t abreast = is_first ? dmlops_plan_lines_abreast(planning, op, loops, threads, dmlops_multiply(room,
-            dmlops_plan_entry_bytes(planning, op))) : 1;
-        int64_t each = dmlops_plan_ceil_div(planning, count, abreast);
+        dmlops_plan_Division division;
+        dmlops_plan_divide(planning, op, length, count, &division);
+        is_last = division.parts == 1;
+        int64_t abreast = is_first ? dmlops_plan_lines_abreast(planning, op, loops, division.threads) : 1;
+        int64_t threads = dmlops_multiply(abreast, division.threads);
+        int64_t each = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, count, abreast), division.parts);
         dmlops_plan_Groups groups;
-        dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, each, selectors.parts),
-            dmlops_multiply(abreast, threads)), dmlops_multiply(abreast, threads), 1, &groups);
-        dmlops_plan_Runs target;
+        dmlops_plan_grid(planning, dmlops_plan_times(planning, each, threads), threads, 1, &groups);
+        dmlops_plan_Buffer target;
         target = nothing;
         if (!is_last) {
-            dmlops_plan_Runs made_1;
-            dmlops_plan_new_runs(planning, op, dmlops_plan_times(planning, dmlops_plan_times(planning, count,
-                selectors.parts), wanted), &made_1);
+            dmlops_plan_Buffer made_1;
+            dmlops_plan_room_for(planning, op, dmlops_plan_times(planning, dmlops_plan_times(planning, count,
+                division.parts), wanted), &made_1);
             target = made_1;
         }
         dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), (int64_t)is_first);
         dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
         dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_max(shares, dmlops_plan_ceil_div(planning,
-            selectors.length, threads)));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ROOM"), room);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(abreast, threads));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_plan_ceil_div(planning, division.length,
+            division.threads));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("EACH"), (dmlops_multiply(2, wanted) <= division.threads) ? 1 : 2);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
         dmlops_plan_TopKResources made_2;
         dmlops_plan_resources(planning, op, &source, &target, &made_2);
         dmlops_out_read(planning, &made_2.input);
-        dmlops_out_read(planning, &made_2.keys);
-        dmlops_out_read(planning, &made_2.positions);
+        dmlops_out_read(planning, &made_2.entries);
         dmlops_out_write(planning, &made_2.output);
         dmlops_out_write(planning, &made_2.indices);
-        dmlops_out_write(planning, &made_2.keptKeys);
-        dmlops_out_write(planning, &made_2.keptPositions);
-        dmlops_plan_Dimension_16 made_3;
-        dmlops_plan_dimensions(planning, loops, &made_3);
+        dmlops_out_write(planning, &made_2.keptEntries);
         dmlops_plan_TopKParams params;
-        params.count = count;
-        params.groupColumns = groups.columns;
-        params.length = length;
-        params.kept = wanted;
-        params.parts = selectors.parts;
-        params.partLength = selectors.length;
-        params.partSpan = 0;
-        params.inputStep = op->input.strides.items[dmlops_item(planning, op->axis, op->input.strides.count)];
-        params.outputValueStep = op->output.strides.items[dmlops_item(planning, op->axis, op->output.strides.count)];
-        params.outputIndexStep = op->indices.strides.items[dmlops_item(planning, op->axis, op->indices.strides.count)];
-        dmlops_plan_Dimension_16_copy(&params.dimensions, &made_3);
-        dmlops_put_TopKParams(planning, &params);
+        dmlops_plan_params_of(planning, op, loops, count, &groups, wanted, division.parts, division.length, 0, &params);
+        dmlops_plan_TopKParams made_3;
+        made_3 = params;
+        made_3.length = length;
+        dmlops_put_TopKParams(planning, &made_3);
         dmlops_out_dispatch(planning, &groups, !is_first);
         source = target;
-        length = dmlops_multiply(selectors.parts, wanted);
+        length = dmlops_multiply(division.parts, wanted);
         is_first = 0;
     }
 }
@@ -11002,122 +10552,84 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     int64_t wanted = op->count;
     int64_t length = op->input.sizes.items[dmlops_item(planning, axis, op->input.sizes.count)];
     int64_t count = dmlops_plan_repeats(planning, loops);
-    int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, op));
-    int64_t items = dmlops_min((length <= tile) ? 16 : 8, tile);
+    int64_t items = dmlops_min(16, tile);
     int64_t threads = dmlops_divide(tile, items);
     while (planning->reason == DMLOPS_REASON_NONE && ((items > 2) && (dmlops_multiply(2, threads) <= 512) &&
         (dmlops_plan_times(planning, count, threads) < 32768))) {
-        int64_t made_1 = dmlops_divide(items, 2);
-        int64_t made_2 = dmlops_multiply(2, threads);
-        items = made_1;
-        threads = made_2;
+        items = dmlops_divide(items, 2);
+        threads = dmlops_multiply(2, threads);
     }
-    dmlops_plan_Runs nothing;
-    dmlops_plan_no_runs(planning, &nothing);
+    threads = dmlops_max(threads, 64);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 0);
     dmlops_out_share(planning);
     int64_t runs = dmlops_plan_ceil_div(planning, length, tile);
     int64_t kept = dmlops_min(wanted, tile);
+    dmlops_plan_Buffer source;
+    source.member = -2;
+    source.entry = 0;
+    dmlops_plan_Buffer target;
+    target.member = -2;
+    target.entry = 0;
+    if (runs > 1) {
+        int64_t room = dmlops_plan_times(planning, count, dmlops_plan_times(planning, dmlops_plan_tile_of(planning,
+            runs), kept));
+        dmlops_plan_Buffer made_1;
+        dmlops_plan_room_for(planning, op, room, &made_1);
+        source = made_1;
+        dmlops_plan_Buffer made_2;
+        dmlops_plan_room_for(planning, op, room, &made_2);
+        target = made_2;
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)(runs == 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE"), tile);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
+    dmlops_plan_TopKResources made_3;
+    dmlops_plan_resources(planning, op, &source, &target, &made_3);
+    dmlops_out_read(planning, &made_3.input);
+    dmlops_out_read(planning, &made_3.entries);
+    dmlops_out_write(planning, &made_3.output);
+    dmlops_out_write(planning, &made_3.indices);
+    dmlops_out_write(planning, &made_3.keptEntries);
+    int64_t tiles = dmlops_plan_times(planning, count, runs);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, tiles, dmlops_divide(tile, items)), threads, 1, &groups);
+    dmlops_plan_TopKParams made_4;
+    dmlops_plan_params_of(planning, op, loops, tiles, &groups, kept, runs, 0, 0, &made_4);
+    dmlops_put_TopKParams(planning, &made_4);
+    dmlops_out_dispatch(planning, &groups, 0);
     int64_t span = tile;
-    int64_t turn = 0;
-    int64_t even = 0;
-    int64_t odd = 0;
+    int64_t block = dmlops_divide(tile, 2);
     while (planning->reason == DMLOPS_REASON_NONE && (runs > 1)) {
-        int64_t room = dmlops_plan_times(planning, dmlops_plan_times(planning, count, runs), kept);
-        if (turn == 0) {
-            even = dmlops_max(even, room);
-        } else {
-            odd = dmlops_max(odd, room);
-        }
-        int64_t made_3 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_4 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_5 = dmlops_multiply(2, span);
-        int64_t made_6 = dmlops_subtract(1, turn);
-        runs = made_3;
-        kept = made_4;
-        span = made_5;
-        turn = made_6;
-    }
-    dmlops_plan_Runs evens;
-    evens = nothing;
-    dmlops_plan_Runs odds;
-    odds = nothing;
-    if (even > 0) {
-        dmlops_plan_Runs made_7;
-        dmlops_plan_new_runs(planning, op, even, &made_7);
-        evens = made_7;
-    }
-    if (odd > 0) {
-        dmlops_plan_Runs made_8;
-        dmlops_plan_new_runs(planning, op, odd, &made_8);
-        odds = made_8;
-    }
-    runs = dmlops_plan_ceil_div(planning, length, tile);
-    kept = dmlops_min(wanted, tile);
-    span = tile;
-    turn = 0;
-    int64_t block = dmlops_max(tile, dmlops_multiply(64, items));
-    dmlops_plan_Runs source;
-    source = nothing;
-    int64_t source_runs = runs;
-    int64_t source_kept = 0;
-    int64_t source_span = 0;
-    int is_first = 1;
-    int is_last = 0;
-    while (planning->reason == DMLOPS_REASON_NONE && !is_last) {
-        is_last = runs == 1;
-        dmlops_plan_Runs target;
-        target = *(is_last ? &nothing : ((turn == 0) ? &evens : &odds));
-        int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, count, runs),
-            dmlops_plan_ceil_div(planning, kept, block));
-        int64_t tiles = dmlops_plan_times(planning, count, runs);
-        dmlops_plan_Groups groups;
-        dmlops_plan_grid(planning, dmlops_plan_times(planning, is_first ? dmlops_plan_ceil_div(planning, tiles,
-            dmlops_divide(block, tile)) : blocks, block), block, 1, &groups);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), (int64_t)is_first);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE"), tile);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_divide(block, items));
-        dmlops_plan_TopKResources made_9;
-        dmlops_plan_resources(planning, op, &source, &target, &made_9);
-        dmlops_out_read(planning, &made_9.input);
-        dmlops_out_read(planning, &made_9.keys);
-        dmlops_out_read(planning, &made_9.positions);
-        dmlops_out_write(planning, &made_9.output);
-        dmlops_out_write(planning, &made_9.indices);
-        dmlops_out_write(planning, &made_9.keptKeys);
-        dmlops_out_write(planning, &made_9.keptPositions);
-        dmlops_plan_Dimension_16 made_10;
-        dmlops_plan_dimensions(planning, loops, &made_10);
-        dmlops_plan_TopKParams params;
-        params.count = is_first ? tiles : blocks;
-        params.groupColumns = groups.columns;
-        params.length = length;
-        params.kept = kept;
-        params.parts = source_runs;
-        params.partLength = source_kept;
-        params.partSpan = source_span;
-        params.inputStep = op->input.strides.items[dmlops_item(planning, axis, op->input.strides.count)];
-        params.outputValueStep = op->output.strides.items[dmlops_item(planning, axis, op->output.strides.count)];
-        params.outputIndexStep = op->indices.strides.items[dmlops_item(planning, axis, op->indices.strides.count)];
-        dmlops_plan_Dimension_16_copy(&params.dimensions, &made_10);
-        dmlops_put_TopKParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, !is_first);
-        source_runs = runs;
-        source_kept = kept;
-        source_span = span;
+        dmlops_plan_Buffer previous;
+        previous = source;
         source = target;
-        is_first = 0;
-        block = dmlops_divide(most, 2);
-        int64_t made_11 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_12 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_13 = dmlops_multiply(2, span);
-        int64_t made_14 = dmlops_subtract(1, turn);
-        runs = made_11;
-        kept = made_12;
-        span = made_13;
-        turn = made_14;
+        target = previous;
+        int64_t run = kept;
+        kept = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, count, dmlops_plan_ceil_div(planning,
+            runs, 2)), dmlops_plan_ceil_div(planning, kept, block));
+        dmlops_plan_Groups made_5;
+        dmlops_plan_grid(planning, dmlops_plan_times(planning, blocks, block), block, 1, &made_5);
+        groups = made_5;
+        dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), 0);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)(runs == 2));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_divide(block, items));
+        dmlops_plan_TopKResources made_6;
+        dmlops_plan_resources(planning, op, &source, &target, &made_6);
+        dmlops_out_read(planning, &made_6.input);
+        dmlops_out_read(planning, &made_6.entries);
+        dmlops_out_write(planning, &made_6.output);
+        dmlops_out_write(planning, &made_6.indices);
+        dmlops_out_write(planning, &made_6.keptEntries);
+        dmlops_plan_TopKParams made_7;
+        dmlops_plan_params_of(planning, op, loops, blocks, &groups, kept, runs, run, span, &made_7);
+        dmlops_put_TopKParams(planning, &made_7);
+        dmlops_out_dispatch(planning, &groups, 1);
+        runs = dmlops_plan_ceil_div(planning, runs, 2);
+        span = dmlops_multiply(2, span);
     }
 }
 
