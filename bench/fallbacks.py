@@ -22,15 +22,14 @@ from gpu_cases import Case
 from dmlops import gpu
 from dmlops.definition import Defined
 from dmlops.gpu.plans import (
+    attention,
     contraction,
     convolutions,
     definition,
     int8_product,
-    pass_selection,
     sparse_sum,
     tile_cost,
 )
-from dmlops.gpu.plans.attention_parts import no_parts
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.operands import NONE
 from dmlops.gpu.schedule_records import Map
@@ -73,7 +72,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "separable": (Choice(definition, "plan_separable", _never),),
     "split k": (Choice(tile_cost, "TILE_MOST_PARTS", 1),),
     "attention": (Choice(definition, "dispatch_attention", _never),),
-    "attention_parts": (Choice(pass_selection, "parts_of", lambda *_: no_parts()),),
+    "attention_parts": (Choice(attention, "suits_few_queries", _never),),
     "sums": (Choice(definition, "define_sums", _never),),
     "selected": (Choice(definition, "selection_of", lambda *_: sparse_sum.Selection(0, 0, 0)),),
 }

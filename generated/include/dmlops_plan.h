@@ -876,6 +876,26 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 terms;
 } dmlops_plan_Definition;
 
+typedef struct dmlops_plan_KeySplit {
+    int64_t kernel;
+    int64_t vector;
+    int64_t shared;
+    int64_t rows;
+    int64_t keys;
+    int64_t number;
+} dmlops_plan_KeySplit;
+
+typedef struct dmlops_plan_Lanes {
+    int64_t threads;
+    int64_t vectors;
+} dmlops_plan_Lanes;
+
+typedef struct dmlops_plan_AttentionTile {
+    int64_t waves;
+    int64_t slices;
+    int64_t keys;
+} dmlops_plan_AttentionTile;
+
 typedef struct dmlops_plan_int_4 {
     int64_t count;
     int64_t items[4];
@@ -905,28 +925,6 @@ typedef struct dmlops_plan_Sources {
     dmlops_plan_Source key_stored;
     dmlops_plan_Source value_stored;
 } dmlops_plan_Sources;
-
-typedef struct dmlops_plan_Parts {
-    int applies;
-    int64_t vector;
-    int64_t shared;
-    int64_t rows;
-    int64_t blocks;
-    int64_t lanes;
-    int64_t key_vectors;
-    int64_t key_fetches;
-    int64_t value_lanes;
-    int64_t value_vectors;
-    int64_t value_fetches;
-    int64_t keys;
-    int64_t number;
-} dmlops_plan_Parts;
-
-typedef struct dmlops_plan_AttentionTile {
-    int64_t waves;
-    int64_t slices;
-    int64_t keys;
-} dmlops_plan_AttentionTile;
 
 typedef struct dmlops_plan_Fused {
     dmlops_plan_int_32 words;
@@ -1214,7 +1212,7 @@ typedef struct dmlops_plan_PassSelection {
     int64_t float16;
     int attends;
     int scores_from_inputs;
-    dmlops_plan_Parts parts;
+    dmlops_plan_KeySplit split;
     dmlops_plan_Sources sources;
 } dmlops_plan_PassSelection;
 
@@ -2607,6 +2605,35 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
     int64_t stride, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, const
+    dmlops_plan_KeySplit* split);
+DMLOPS_CALLED void dmlops_plan_lanes_over(dmlops_planning* planning, int64_t elements, int64_t vector,
+    dmlops_plan_Lanes* result);
+DMLOPS_CALLED int64_t dmlops_plan_fetches_over(dmlops_planning* planning, const dmlops_plan_Lanes* lanes, int64_t rows);
+DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
+    dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads);
+DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
+    kept_sizes, int is_cooperative);
+DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
+    kept_sizes, dmlops_plan_KeySplit* result);
+DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_KeySplit* split, const
+    dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query, const
+    dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes);
+DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, int64_t widest,
+    dmlops_plan_AttentionTile* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result);
+DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t width, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
@@ -2619,8 +2646,6 @@ DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlop
     dmlops_plan_Source* result);
 DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
-    dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
@@ -2633,35 +2658,14 @@ DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
     each, int64_t first_part, dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, int64_t vector, int scores_from_inputs);
-DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
-DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
-    dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads);
-DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int is_cooperative, dmlops_plan_Parts* result);
-DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
-    dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_few(dmlops_planning* planning, const dmlops_plan_Parts* parts);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes);
-DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, int64_t widest,
-    dmlops_plan_AttentionTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_cooperative_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile,
-    int64_t heads, int64_t rows);
-DMLOPS_CALLED void dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
-DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources, const
+    dmlops_plan_KeySplit* split, int scores_from_inputs);
+DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
+    kept_sizes, dmlops_plan_KeySplit* result);
+DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
+DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
@@ -2898,7 +2902,6 @@ DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const
     axis, int64_t elements, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
-DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
 DMLOPS_CALLED int dmlops_plan_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3566,6 +3569,283 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     return (vector == 4) ? 4 : 1;
 }
 
+/* The thread groups, for queries of these sizes. */
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, const
+    dmlops_plan_KeySplit* split) {
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], split->shared));
+    int64_t rows = dmlops_plan_times(planning, query->items[dmlops_item(planning, 2, query->count)], split->shared);
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
+        split->rows)), split->number);
+}
+
+/* Those of a row with that many elements. */
+DMLOPS_CALLED void dmlops_plan_lanes_over(dmlops_planning* planning, int64_t elements, int64_t vector,
+    dmlops_plan_Lanes* result) {
+    int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(elements, vector), 16);
+    result->threads = threads;
+    result->vectors = dmlops_plan_ceil_div(planning, dmlops_divide(elements, vector), threads);
+    return;
+}
+
+/* The rows whose vectors a thread loads at once, if it needs room for `rows` results of each. */
+DMLOPS_CALLED int64_t dmlops_plan_fetches_over(dmlops_planning* planning, const dmlops_plan_Lanes* lanes, int64_t rows) {
+    return dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows, lanes->vectors)), 8), 1);
+}
+
+/* Elements in 16 bytes, if all floats have one type; else 1. */
+DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int64_t bits = 0;
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && tensor->is_float) {
+            if ((bits != 0) && (bits != tensor->bits)) {
+                return 1;
+            }
+            bits = tensor->bits;
+        }
+    }
+    return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
+}
+
+/* Whether an output stores all keys. */
+DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
+    dmlops_plan_Tensor_16* tensors) {
+    return (views->key_stored.tensor != -1) && tensors->items[dmlops_item(planning, views->key_stored.tensor,
+        tensors->count)].is_present;
+}
+
+/* Whether these queries of each head are so few that it pays more to read keys and values once than to multiply in
+   tiles. */
+DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads) {
+    int are_some = (queries <= 64) && (dmlops_plan_times(planning, heads, queries) <= 2560);
+    return (queries <= 4) || (are_some && (keys >= 256));
+}
+
+/* Whether queries are few. `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster
+   unless there is a single query, and its keys are shared by few heads, or are also stored on the way. */
+DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
+    kept_sizes, int is_cooperative) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+    int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
+    int64_t depth = query->items[dmlops_item(planning, 3, query->count)];
+    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    if ((vector == 1) || (dmlops_modulo(depth, vector) != 0) || (dmlops_modulo(width, vector) != 0) ||
+        (dmlops_max(depth, width) > 512)) {
+        return 0;
+    }
+    if (is_cooperative) {
+        return (sizes->items[dmlops_item(planning, 2, sizes->count)] == 1) && ((views->shared <= 2) ||
+            dmlops_plan_stores_keys(planning, views, tensors));
+    }
+    return dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)],
+        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].items[dmlops_item(planning, 2,
+        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)],
+        dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]));
+}
+
+/* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once. */
+DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
+    kept_sizes, dmlops_plan_KeySplit* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
+    int64_t shared = dmlops_max(views->shared, 1);
+    dmlops_plan_Lanes key;
+    dmlops_plan_lanes_over(planning, query->items[dmlops_item(planning, 3, query->count)], vector, &key);
+    dmlops_plan_Lanes value;
+    dmlops_plan_lanes_over(planning, kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].count)], vector, &value);
+    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(key.vectors, value.vectors)), 8);
+    int64_t rows = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (rows < dmlops_min(dmlops_plan_times(planning, shared,
+        query->items[dmlops_item(planning, 2, query->count)]), most))) {
+        rows = dmlops_multiply(rows, 2);
+    }
+    dmlops_plan_KeySplit whole;
+    whole.kernel = 1;
+    whole.vector = vector;
+    whole.shared = shared;
+    whole.rows = rows;
+    whole.keys = keys;
+    whole.number = 1;
+    int64_t groups = dmlops_plan_groups_of(planning, query, &whole);
+    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, key.threads), dmlops_plan_fetches_over(planning,
+        &key, rows)), 128);
+    int64_t most_keys = dmlops_max(dmlops_min(512, dmlops_divide(2048, rows)), round_);
+    int64_t own = round_;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= most_keys) &&
+        (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, dmlops_multiply(2, own))) >= 1024))) {
+        own = dmlops_multiply(own, 2);
+    }
+    *result = whole;
+    result->keys = own;
+    result->number = dmlops_plan_ceil_div(planning, keys, own);
+    return;
+}
+
+/* Words of scratch for partial results that are to be combined: for each part of a query a row of values, and four
+   words more. */
+DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_KeySplit* split, const
+    dmlops_plan_int_8* sizes) {
+    if (split->number == 1) {
+        return 0;
+    }
+    int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
+        sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]), sizes->items[dmlops_item(planning, 2,
+        sizes->count)]);
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, split->number),
+        dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
+}
+
+/* The macros of the kernel for few queries. `sizes` are those of the result. */
+DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query, const
+    dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
+    dmlops_plan_Lanes key;
+    dmlops_plan_lanes_over(planning, query->items[dmlops_item(planning, 3, query->count)], split->vector, &key);
+    dmlops_plan_Lanes value;
+    dmlops_plan_lanes_over(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], split->vector, &value);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 0);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), key.threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), key.vectors);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), dmlops_plan_fetches_over(planning, &key, split->rows));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_THREADS"), value.threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), value.vectors);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), dmlops_min(dmlops_plan_fetches_over(planning, &value,
+        1), value.threads));
+    result->threads = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split), 128);
+    result->in_group = 128;
+    return;
+}
+
+/* The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes four columns
+   of a query, from no more parts than it loads at once if a group has enough threads. */
+DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
+    int64_t lanes = dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4);
+    int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
+        dmlops_plan_ceil_div(planning, split->number, 4)), 1), dmlops_divide(128, lanes));
+    int64_t queries = dmlops_divide(128, dmlops_multiply(lanes, strands));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_QUERIES"), queries);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_STRANDS"), strands);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_FETCHES"), 4);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
+        sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
+        sizes->items[dmlops_item(planning, 2, sizes->count)]), queries);
+    result->threads = dmlops_plan_times(planning, groups, 128);
+    result->in_group = 128;
+    return;
+}
+
+/* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
+   vectors of eight, short enough for a tile of them. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes) {
+    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
+        return 0;
+    }
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && tensor->is_float && !dmlops_plan_is_float16(planning, tensor)) {
+            return 0;
+        }
+    }
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
+    int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].count)];
+    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
+}
+
+/* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
+DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, int64_t widest,
+    dmlops_plan_AttentionTile* result) {
+    (void)planning;
+    if (widest <= 128) {
+        result->waves = 4;
+        result->slices = 1;
+        result->keys = 32;
+        return;
+    }
+    int64_t slices = (widest <= 256) ? 2 : 4;
+    result->waves = dmlops_multiply(2, slices);
+    result->slices = slices;
+    result->keys = (widest <= 256) ? 32 : 16;
+    return;
+}
+
+/* The heads that share a group, and the split of the keys: all heads with the same keys do unless each has many
+   queries, and there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
+   multiprocessor has room for two groups, or for one with wide rows. */
+DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t shared = ((views->shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ?
+        views->shared : 1;
+    dmlops_plan_AttentionTile tile;
+    dmlops_plan_cooperative_attention_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
+    int64_t rows = dmlops_multiply(dmlops_divide(tile.waves, tile.slices), 16);
+    dmlops_plan_KeySplit whole;
+    whole.kernel = 2;
+    whole.vector = 8;
+    whole.shared = shared;
+    whole.rows = rows;
+    whole.keys = 0;
+    whole.number = 1;
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, &whole), (tile.slices == 1) ? 1
+        : 2);
+    int64_t own = 64;
+    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
+        dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
+        own = dmlops_multiply(own, 2);
+    }
+    int64_t number = dmlops_plan_ceil_div(planning, keys, own);
+    if ((number == 1) || (dmlops_plan_times(planning, number, keys) < 4096)) {
+        *result = whole;
+        return;
+    }
+    *result = whole;
+    result->keys = own;
+    result->number = number;
+    return;
+}
+
+/* The macros of the kernel, for values of that width. */
+DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t width, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
+    dmlops_plan_AttentionTile tile;
+    dmlops_plan_cooperative_attention_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
+        width), &tile);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
+        query->count)], 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
+    result->threads = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split),
+        dmlops_multiply(tile.waves, 32));
+    result->in_group = dmlops_multiply(tile.waves, 32);
+    return;
+}
+
 /* For an intermediate tensor that the pass accesses itself. */
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result) {
     dmlops_plan_int_4 made_1;
@@ -3745,13 +4025,6 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const d
     return view->limits.items[dmlops_item(planning, 0, view->limits.count)];
 }
 
-/* Whether rows of queries and of the result are whole vectors of four. */
-DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
-    dmlops_plan_int_8* sizes) {
-    return (dmlops_modulo(query->items[dmlops_item(planning, 3, query->count)], 4) == 0) &&
-        (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0);
-}
-
 /* The sizes with another number of rows. */
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result) {
@@ -3763,9 +4036,9 @@ DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four: if it
-   `reads_past`, keys and values of the past are read in place, and if it `stores`, all may be stored on the way. If
-   the past has all of them, they come from there in any case. */
+/* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four; none if
+   rows are not whole vectors. If it `reads_past`, keys and values of the past are read in place, and if it `stores`,
+   all may be stored on the way. If the past has all of them, they come from there in any case. */
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int64_t vector, int reads_past, int stores, dmlops_plan_Sources* result) {
@@ -3773,7 +4046,7 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     const dmlops_plan_int_8 * target = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     const dmlops_plan_int_8 * keys = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * values = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    if (!dmlops_plan_is_whole(planning, query, target)) {
+    if (vector == 1) {
         dmlops_plan_no_sources(planning, result);
         return;
     }
@@ -3931,10 +4204,9 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros of what the pass reads and writes, however it multiplies: vectors of `vector` elements, or of four words,
-   or single ones if rows are not whole vectors. */
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, int64_t vector, int scores_from_inputs) {
+/* The macros of what attention reads and writes, whether a dispatch computes it or combines its parts. */
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources, const
+    dmlops_plan_KeySplit* split, int scores_from_inputs) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
@@ -3943,329 +4215,81 @@ DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
-    int64_t words = dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)], &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)]) ? 4 : 1;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), dmlops_max(vector, words));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), words);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), split->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_min(split->vector, 4));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)scores_from_inputs);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), split->keys);
 }
 
-/* The macros of the pass in single precision: each group takes a block of rows of a head, and a block of columns of its
-   values. `sizes` are those of the result. */
-DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    dmlops_plan_Threads* result) {
-    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    int64_t across = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], 256);
-    int64_t columns = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
-        dmlops_multiply(16, across));
+/* The kernel that computes the pass, and how groups share it. */
+DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
+    kept_sizes, dmlops_plan_KeySplit* result) {
+    int is_cooperative = dmlops_plan_suits_cooperative_attention(planning, attention, tensors, kept_sizes);
+    if (dmlops_plan_suits_few_queries(planning, attention, views, tensors, kept_sizes, is_cooperative)) {
+        dmlops_plan_few_queries_split(planning, attention, views, tensors, kept_sizes, result);
+        return;
+    }
+    if (is_cooperative) {
+        dmlops_plan_cooperative_split(planning, attention, views, kept_sizes, result);
+        return;
+    }
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].count)];
+    int64_t vector = ((dmlops_modulo(query->items[dmlops_item(planning, 3, query->count)], 4) == 0) &&
+        (dmlops_modulo(width, 4) == 0)) ? 4 : 1;
+    dmlops_plan_KeySplit many;
+    many.kernel = 0;
+    many.vector = vector;
+    many.shared = 1;
+    many.rows = 64;
+    many.keys = 0;
+    many.number = 1;
+    int is_many = (dmlops_multiply(2, dmlops_plan_columns_of(planning, width)) <= 16) &&
+        (dmlops_plan_groups_of(planning, query, &many) >= 256);
+    if (is_many) {
+        *result = many;
+        return;
+    }
+    *result = many;
+    result->rows = 32;
+    return;
+}
+
+/* The macros of its kernel. */
+DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), split->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), split->shared);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(split->number > 1));
+    if (split->kernel == 1) {
+        dmlops_plan_define_few_queries(planning, query, sizes, split, result);
+        return;
+    }
+    if (split->kernel == 2) {
+        dmlops_plan_define_attention_cooperative(planning, query, sizes->items[dmlops_item(planning, 3, sizes->count)],
+            split, result);
+        return;
+    }
+    int64_t columns = dmlops_plan_columns_of(planning, sizes->items[dmlops_item(planning, 3, sizes->count)]);
     int64_t vector = (dmlops_modulo(columns, 4) == 0) ? 4 : ((dmlops_modulo(columns, 2) == 0) ? 2 : 1);
-    int is_many = (dmlops_multiply(2, columns) <= 16) && (dmlops_plan_times(planning, heads,
-        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
-    int64_t rows = is_many ? 64 : 32;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
-        sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split),
+        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], dmlops_multiply(16,
+        columns)));
     result->threads = dmlops_multiply(groups, 128);
     result->in_group = 128;
     return;
 }
 
-DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result) {
-    (void)planning;
-    result->applies = 0;
-    result->vector = 1;
-    result->shared = 1;
-    result->rows = 1;
-    result->blocks = 1;
-    result->lanes = 1;
-    result->key_vectors = 1;
-    result->key_fetches = 1;
-    result->value_lanes = 1;
-    result->value_vectors = 1;
-    result->value_fetches = 1;
-    result->keys = 1;
-    result->number = 1;
-    return;
-}
-
-/* Elements in 16 bytes, if all floats have one type; else 1. */
-DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
-    (void)planning;
-    int64_t bits = 0;
-    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && tensor->is_float) {
-            if ((bits != 0) && (bits != tensor->bits)) {
-                return 1;
-            }
-            bits = tensor->bits;
-        }
-    }
-    return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
-}
-
-/* Whether an output stores all keys. */
-DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
-    dmlops_plan_Tensor_16* tensors) {
-    return (views->key_stored.tensor != -1) && tensors->items[dmlops_item(planning, views->key_stored.tensor,
-        tensors->count)].is_present;
-}
-
-/* Whether these queries of each head are so few that it pays more to read keys and values once than to multiply in
-   tiles. */
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads) {
-    int are_some = (queries <= 64) && (dmlops_plan_times(planning, heads, queries) <= 2560);
-    return (queries <= 4) || (are_some && (keys >= 256));
-}
-
-/* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once.
-   `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster unless there is a single
-   query, and its keys are shared by few heads, or are also stored on the way. */
-DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int is_cooperative, dmlops_plan_Parts* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
-    int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
-    int64_t depth = query->items[dmlops_item(planning, 3, query->count)];
-    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    if ((vector == 1) || (dmlops_modulo(depth, vector) != 0) || (dmlops_modulo(width, vector) != 0) ||
-        (dmlops_max(depth, width) > 512)) {
-        dmlops_plan_no_parts(planning, result);
-        return;
-    }
-    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)];
-    int64_t shared = dmlops_max(views->shared, 1);
-    int is_single = (sizes->items[dmlops_item(planning, 2, sizes->count)] == 1) && ((shared <= 2) ||
-        dmlops_plan_stores_keys(planning, views, tensors));
-    if (!(is_cooperative ? is_single : dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2,
-        sizes->count)], keys, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)])))) {
-        dmlops_plan_no_parts(planning, result);
-        return;
-    }
-    int64_t lanes = dmlops_plan_power_below(planning, dmlops_divide(depth, vector), 16);
-    int64_t value_lanes = dmlops_plan_power_below(planning, dmlops_divide(width, vector), 16);
-    int64_t key_vectors = dmlops_plan_ceil_div(planning, dmlops_divide(depth, vector), lanes);
-    int64_t value_vectors = dmlops_plan_ceil_div(planning, dmlops_divide(width, vector), value_lanes);
-    int64_t wanted = dmlops_plan_times(planning, shared, sizes->items[dmlops_item(planning, 2, sizes->count)]);
-    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(key_vectors, value_vectors)), 8);
-    int64_t rows = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (rows < dmlops_min(wanted, most))) {
-        rows = dmlops_multiply(rows, 2);
-    }
-    int64_t blocks = dmlops_plan_ceil_div(planning, wanted, rows);
-    int64_t key_fetches = dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows,
-        key_vectors)), 8), 1);
-    int64_t value_fetches = dmlops_min(dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, value_vectors),
-        8), 1), value_lanes);
-    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), key_fetches), 128);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
-        sizes->count)], dmlops_divide(sizes->items[dmlops_item(planning, 1, sizes->count)], shared)), blocks);
-    int64_t most_keys = dmlops_max(dmlops_min(512, dmlops_divide(2048, rows)), round_);
-    int64_t own = round_;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= most_keys) &&
-        (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, dmlops_multiply(2, own))) >= 1024))) {
-        own = dmlops_multiply(own, 2);
-    }
-    result->applies = 1;
-    result->vector = vector;
-    result->shared = shared;
-    result->rows = rows;
-    result->blocks = blocks;
-    result->lanes = lanes;
-    result->key_vectors = key_vectors;
-    result->key_fetches = key_fetches;
-    result->value_lanes = value_lanes;
-    result->value_vectors = value_vectors;
-    result->value_fetches = value_fetches;
-    result->keys = own;
-    result->number = dmlops_plan_ceil_div(planning, keys, own);
-    return;
-}
-
-/* Words of scratch for partial results that are to be combined: for each part of a query a row of values, and four
-   words more. */
-DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
-    dmlops_plan_int_8* sizes) {
-    if (parts->number == 1) {
-        return 0;
-    }
-    int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
-        sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]), sizes->items[dmlops_item(planning, 2,
-        sizes->count)]);
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, parts->number),
-        dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
-}
-
-/* The macros of the pass. `sizes` are those of the result. */
-DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
-    dmlops_plan_define_few(planning, parts);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), parts->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), parts->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), parts->key_vectors);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), parts->key_fetches);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_THREADS"), parts->value_lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), parts->value_vectors);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), parts->value_fetches);
-    int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(heads, parts->shared),
-        parts->blocks), parts->number);
-    result->threads = dmlops_plan_times(planning, groups, 128);
-    result->in_group = 128;
-    return;
-}
-
-/* The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes four columns
-   of a query, from no more parts than it loads at once if a group has enough threads. */
-DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
-    int64_t lanes = dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4);
-    int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
-        dmlops_plan_ceil_div(planning, parts->number, 4)), 1), dmlops_divide(128, lanes));
-    int64_t queries = dmlops_divide(128, dmlops_multiply(lanes, strands));
-    dmlops_plan_define_few(planning, parts);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_QUERIES"), queries);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_STRANDS"), strands);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_FETCHES"), 4);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
-        sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
-        sizes->items[dmlops_item(planning, 2, sizes->count)]), queries);
-    result->threads = dmlops_plan_times(planning, groups, 128);
-    result->in_group = 128;
-    return;
-}
-
-/* The macros of both dispatches. */
-DMLOPS_CALLED void dmlops_plan_define_few(dmlops_planning* planning, const dmlops_plan_Parts* parts) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
-}
-
-/* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
-   vectors of eight, short enough for a tile of them. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes) {
-    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
-        return 0;
-    }
-    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && tensor->is_float && !dmlops_plan_is_float16(planning, tensor)) {
-            return 0;
-        }
-    }
-    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].count)];
-    int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].count)];
-    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
-}
-
-/* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
-DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, int64_t widest,
-    dmlops_plan_AttentionTile* result) {
-    (void)planning;
-    if (widest <= 128) {
-        result->waves = 4;
-        result->slices = 1;
-        result->keys = 32;
-        return;
-    }
-    int64_t slices = (widest <= 256) ? 2 : 4;
-    result->waves = dmlops_multiply(2, slices);
-    result->slices = slices;
-    result->keys = (widest <= 256) ? 32 : 16;
-    return;
-}
-
-/* Groups, if each takes all keys. */
-DMLOPS_CALLED int64_t dmlops_plan_cooperative_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile,
-    int64_t heads, int64_t rows) {
-    return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
-}
-
-/* The heads that share a group, and the split of the keys: all `shared` heads do unless each has many queries, and
-   there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
-   multiprocessor has room for two groups, or for one with wide rows. */
-DMLOPS_CALLED void dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)];
-    int64_t together = ((shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ? shared : 1;
-    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
-        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
-    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
-    dmlops_plan_AttentionTile tile;
-    dmlops_plan_cooperative_attention_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_cooperative_groups(planning, &tile, heads, rows),
-        (tile.slices == 1) ? 1 : 2);
-    int64_t own = 64;
-    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
-        dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
-        own = dmlops_multiply(own, 2);
-    }
-    int64_t number = dmlops_plan_ceil_div(planning, keys, own);
-    if (dmlops_plan_times(planning, number, keys) < 4096) {
-        number = 1;
-    }
-    dmlops_plan_Parts made_1;
-    dmlops_plan_no_parts(planning, &made_1);
-    *result = made_1;
-    result->vector = 8;
-    result->shared = together;
-    result->keys = (number > 1) ? own : 0;
-    result->number = number;
-    return;
-}
-
-/* The macros of the pass. */
-DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].count)];
-    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
-        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
-    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
-    dmlops_plan_AttentionTile tile;
-    dmlops_plan_cooperative_attention_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
-        width), &tile);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_cooperative_groups(planning, &tile, heads, rows),
-        parts->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
-        query->count)], 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), dmlops_multiply(dmlops_divide(tile.waves, tile.slices), 16));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
-    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
-    result->in_group = dmlops_multiply(tile.waves, 32);
-    return;
+/* The columns of values that a thread accumulates for each of its rows, if as few groups as possible share these. */
+DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width) {
+    return dmlops_plan_ceil_div(planning, width, dmlops_multiply(16, dmlops_plan_ceil_div(planning, width, 256)));
 }
 
 /* Binds a tensor to the next resource of the next dispatch. */
@@ -7631,57 +7655,56 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int64_t there = dmlops_plan_present(planning, &op->tensors);
     int64_t led = dmlops_plan_leading(planning, &every, there);
     int64_t wanted = led;
-    dmlops_plan_Parts parts;
-    dmlops_plan_no_parts(planning, &parts);
+    dmlops_plan_KeySplit split;
+    split.kernel = 0;
+    split.vector = 4;
+    split.shared = 1;
+    split.rows = 1;
+    split.keys = 0;
+    split.number = 1;
     const dmlops_plan_AttentionViews * views = &op->attention;
     int64_t float16 = 0;
     const dmlops_plan_Tensor_16 * tensors = &op->tensors;
     const dmlops_plan_int_8_16 * kept_sizes = &op->kept_sizes;
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
-        int is_cooperative = dmlops_plan_suits_cooperative_attention(planning, attention, tensors, kept_sizes);
-        dmlops_plan_Parts made_2;
-        dmlops_plan_parts_of(planning, attention, views, tensors, kept_sizes, is_cooperative, &made_2);
-        parts = made_2;
-        int reads_float16 = parts.applies ? (parts.vector == 8) : is_cooperative;
-        if (reads_float16) {
-            float16 = dmlops_plan_kept_float16(planning, shader);
+        dmlops_plan_KeySplit made_2;
+        dmlops_plan_split_attention(planning, attention, views, tensors, kept_sizes, &made_2);
+        split = made_2;
+        if (split.vector == 8) {
+            float16 = (dmlops_shift(1, attention->query) | dmlops_shift(1, attention->key)) | dmlops_shift(1,
+                attention->value);
         }
-        if ((float16 != 0) && !parts.applies) {
-            dmlops_plan_Parts made_3;
-            dmlops_plan_cooperative_parts(planning, attention, views->shared, kept_sizes, &made_3);
-            parts = made_3;
-        }
-        int64_t vector = (float16 != 0) ? 8 : 4;
-        dmlops_plan_Sources made_4;
-        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, vector, 1, parts.applies, &made_4);
-        sources = made_4;
-        dmlops_plan_Pass_32 made_5;
-        dmlops_plan_passes_with(planning, shader, &sources, &made_5);
-        dmlops_plan_Pass_32_copy(&every, &made_5);
+        int stores = split.kernel == 1;
+        dmlops_plan_Sources made_3;
+        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, 1, stores, &made_3);
+        sources = made_3;
+        dmlops_plan_Pass_32 made_4;
+        dmlops_plan_passes_with(planning, shader, &sources, &made_4);
+        dmlops_plan_Pass_32_copy(&every, &made_4);
         wanted = dmlops_plan_leading(planning, &every, there);
         if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
-            dmlops_plan_Sources made_6;
-            dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, vector, 0, parts.applies, &made_6);
-            sources = made_6;
-            dmlops_plan_Pass_32 made_7;
-            dmlops_plan_passes_with(planning, shader, &sources, &made_7);
-            dmlops_plan_Pass_32_copy(&every, &made_7);
+            dmlops_plan_Sources made_5;
+            dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, 0, stores, &made_5);
+            sources = made_5;
+            dmlops_plan_Pass_32 made_6;
+            dmlops_plan_passes_with(planning, shader, &sources, &made_6);
+            dmlops_plan_Pass_32_copy(&every, &made_6);
             wanted = dmlops_plan_leading(planning, &every, there);
         }
     }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
-    for (int64_t each_8 = 0; each_8 < every.count; ++each_8) {
-        const dmlops_plan_Pass* one = &every.items[each_8];
+    for (int64_t each_7 = 0; each_7 < every.count; ++each_7) {
+        const dmlops_plan_Pass* one = &every.items[each_7];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
             dmlops_plan_Pass_32_append(planning, &passes, one);
         }
     }
     dmlops_plan_Pass_32 recurrent;
     recurrent.count = 0;
-    for (int64_t each_9 = 0; each_9 < passes.count; ++each_9) {
-        const dmlops_plan_Pass* one = &passes.items[each_9];
+    for (int64_t each_8 = 0; each_8 < passes.count; ++each_8) {
+        const dmlops_plan_Pass* one = &passes.items[each_8];
         if (one->is_along) {
             dmlops_plan_Pass_32_append(planning, &recurrent, one);
         }
@@ -7689,11 +7712,11 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int may_be_alone = recurrent.count == 1;
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
-    for (int64_t each_10 = 0; each_10 < passes.count; ++each_10) {
-        const dmlops_plan_Pass* one = &passes.items[each_10];
-        dmlops_plan_SumsTile made_11;
-        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_11);
-        dmlops_plan_SumsTile_32_append(planning, &tiles, &made_11);
+    for (int64_t each_9 = 0; each_9 < passes.count; ++each_9) {
+        const dmlops_plan_Pass* one = &passes.items[each_9];
+        dmlops_plan_SumsTile made_10;
+        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_10);
+        dmlops_plan_SumsTile_32_append(planning, &tiles, &made_10);
     }
     int scores_from_inputs = (attention->scored_by & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
@@ -7703,29 +7726,9 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     result->float16 = float16;
     result->attends = attends;
     result->scores_from_inputs = scores_from_inputs;
-    result->parts = parts;
+    result->split = split;
     result->sources = sources;
     return;
-}
-
-/* The intermediate tensors kept as float16, as bits: those that attention reads, if each is written by a pass that
-   writes nothing else. */
-DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader) {
-    (void)planning;
-    int64_t read = 0;
-    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-        if (one->number == shader->attention.number) {
-            read = one->reads;
-        }
-    }
-    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
-        if (((one->writes & read) != 0) && ((one->writes & read) != one->writes)) {
-            return 0;
-        }
-    }
-    return read;
 }
 
 /* Whether passes that lead to outputs, other than attention itself, read its keys or values. */
@@ -8706,7 +8709,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_space_of(planning, op, shader, way.wanted, &way.sources, copied, &space);
     int64_t words = space.words;
     if (way.attends) {
-        words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
+        words = dmlops_add(words, dmlops_plan_words_of(planning, &way.split,
             &op->kept_sizes.items[dmlops_item(planning, shader->attention.target, op->kept_sizes.count)]));
     }
     dmlops_plan_Selection selection;
@@ -8957,37 +8960,19 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, int waits) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    const dmlops_plan_Parts * parts = &way->parts;
+    const dmlops_plan_KeySplit * split = &way->split;
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, op, one, &sizes);
     int64_t count = dmlops_plan_element_count(planning, &sizes);
-    dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, parts->vector,
-        way->scores_from_inputs);
+    dmlops_plan_define_access(planning, &way->sources, split, way->scores_from_inputs);
     dmlops_plan_Threads threads;
-    threads.threads = 0;
-    threads.in_group = 0;
-    if (parts->applies) {
-        dmlops_plan_Threads made_1;
-        dmlops_plan_define_parts(planning, &sizes, parts, &made_1);
-        threads = made_1;
-    } else {
-        if (way->float16 != 0) {
-            dmlops_plan_Threads made_2;
-            dmlops_plan_define_attention_cooperative(planning, attention, &op->kept_sizes, parts, &made_2);
-            threads = made_2;
-        } else {
-            dmlops_plan_Threads made_3;
-            dmlops_plan_define_attention(planning, &sizes, &made_3);
-            threads = made_3;
-        }
-    }
+    dmlops_plan_define_attention(planning, attention, &op->kept_sizes, split, &threads);
     dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
-    if (parts->number > 1) {
-        dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, parts->vector,
-            way->scores_from_inputs);
-        dmlops_plan_Threads joining;
-        dmlops_plan_define_join(planning, &sizes, parts, &joining);
-        dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &joining, 1);
+    if (split->number > 1) {
+        dmlops_plan_define_access(planning, &way->sources, split, way->scores_from_inputs);
+        dmlops_plan_Threads combining;
+        dmlops_plan_define_combine(planning, &sizes, split, &combining);
+        dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &combining, 1);
     }
 }
 

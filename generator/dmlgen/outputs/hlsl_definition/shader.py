@@ -269,7 +269,8 @@ def _own_passes(printer: ShaderPrinter, operator: Operator, defines: OutputDefin
     that a form has after them."""
     attention = printer.form(Attention)
     tensors = defines.tensors if printer.form(Sums) is None else ()
-    steps = in_step(tensors, () if attention is None else attention.reads)
+    alone = () if attention is None else (attention.target, *attention.reads[attention.target])
+    steps = in_step(tensors, alone)
     passes = [_pass(printer, operator, number, tensors) for number, tensors in enumerate(steps)]
     return [*passes, *(_output_pass(printer, operator, names) for names in _together(operator))]
 

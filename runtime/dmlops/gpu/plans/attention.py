@@ -1,10 +1,29 @@
-"""Attention, a pass of definitions: blocks of queries against all keys, tiled through shared memory."""
+"""Attention, a pass of definitions: what computes it, and what that accesses in place.
+
+Where neither cooperative matrices nor few queries suit, blocks of queries meet all keys, tiled through shared
+memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+from .attention_cooperative import (
+    cooperative_split,
+    define_attention_cooperative,
+    suits_cooperative_attention,
+)
+from .attention_parts import (
+    COOPERATIVE,
+    FEW_QUERIES,
+    TILES,
+    KeySplit,
+    define_few_queries,
+    few_queries_split,
+    groups_of,
+    suits_few_queries,
+)
 from .definition_types import AttentionPass, AttentionViews, View
 from .loops import Row, Words, ceil_div, element_count, times
 from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads
@@ -132,11 +151,6 @@ def rows_before(view: View, tensors: Tensors) -> int:
     return view.limits[0]
 
 
-def is_whole(query: Sizes, sizes: Sizes) -> bool:
-    """Whether rows of queries and of the result are whole vectors of four."""
-    return query[3] % 4 == 0 and sizes[3] % 4 == 0
-
-
 def with_rows(sizes: Sizes, rows: int) -> Eight:
     """The sizes with another number of rows."""
     return [sizes[0], sizes[1], rows, sizes[3]]
@@ -152,11 +166,12 @@ def sources_of(
     stores: bool,
 ) -> Sources:
     """The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of
-    four: if it `reads_past`, keys and values of the past are read in place, and if it `stores`, all may be
-    stored on the way. If the past has all of them, they come from there in any case."""
+    four; none if rows are not whole vectors. If it `reads_past`, keys and values of the past are read in
+    place, and if it `stores`, all may be stored on the way. If the past has all of them, they come from there
+    in any case."""
     query, target = kept_sizes[attention.query], kept_sizes[attention.target]
     keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
-    if not is_whole(query, target):
+    if vector == 1:
         return no_sources()
     past_keys, past_values = rows_before(views.key_before, tensors), rows_before(views.value_before, tensors)
     found = no_sources()
@@ -229,16 +244,8 @@ def places_of(
     return places
 
 
-def define_access(
-    out: Planning,
-    attention: AttentionPass,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    sources: Sources,
-    vector: int,
-    scores_from_inputs: bool,
-) -> None:
-    """The macros of what the pass reads and writes, however it multiplies: vectors of `vector` elements, or
-    of four words, or single ones if rows are not whole vectors."""
+def define_access(out: Planning, sources: Sources, split: KeySplit, scores_from_inputs: bool) -> None:
+    """The macros of what attention reads and writes, whether a dispatch computes it or combines its parts."""
     out.define("QUERY_IN", sources.query.tensor + 1)
     out.define("KEY_IN", sources.key.tensor + 1)
     out.define("VALUE_IN", sources.value.tensor + 1)
@@ -247,27 +254,58 @@ def define_access(
     out.define("VALUE_BEFORE_IN", sources.value_before.tensor + 1)
     out.define("KEY_STORED_IN", sources.key_stored.tensor + 1)
     out.define("VALUE_STORED_IN", sources.value_stored.tensor + 1)
-    words = 4 if is_whole(kept_sizes[attention.query], kept_sizes[attention.target]) else 1
-    out.define("VECTOR", max(vector, words))
-    out.define("SCRATCH_VECTOR", words)
+    out.define("VECTOR", split.vector)
+    out.define("SCRATCH_VECTOR", min(split.vector, 4))
     out.define("SCORES_FROM_INPUTS", int(scores_from_inputs))
+    out.define("KEYS_PER_SPLIT", split.keys)
 
 
-def define_attention(out: Planning, sizes: Sizes) -> Threads:
-    """The macros of the pass in single precision: each group takes a block of rows of a head, and a block of
-    columns of its values. `sizes` are those of the result."""
-    heads = times(sizes[0], sizes[1])
-    across = ceil_div(sizes[3], ROW_THREADS * MAX_COLUMNS)
-    columns = ceil_div(sizes[3], ROW_THREADS * across)
+def split_attention(
+    out: Planning,
+    attention: AttentionPass,
+    views: AttentionViews,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+) -> KeySplit:
+    """The kernel that computes the pass, and how groups share it."""
+    is_cooperative = suits_cooperative_attention(out, attention, tensors, kept_sizes)
+    if suits_few_queries(attention, views, tensors, kept_sizes, is_cooperative):
+        return few_queries_split(attention, views, tensors, kept_sizes)
+    if is_cooperative:
+        return cooperative_split(attention, views, kept_sizes)
+    query, width = kept_sizes[attention.query], kept_sizes[attention.target][3]
+    vector = 4 if query[3] % 4 == 0 and width % 4 == 0 else 1
+    many = KeySplit(TILES, vector, 1, ATTENTION_MANY_ROWS, 0, 1)
+    is_many = 2 * columns_of(width) <= MAX_COLUMNS and groups_of(query, many) >= ATTENTION_GROUPS
+    if is_many:
+        return many
+    return many._replace(rows=ATTENTION_FEW_ROWS)
+
+
+def define_attention(
+    out: Planning,
+    attention: AttentionPass,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+    split: KeySplit,
+) -> Threads:
+    """The macros of its kernel."""
+    query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
+    out.define("ROWS", split.rows)
+    out.define("SHARED", split.shared)
+    out.define("SPLIT_KV", int(split.number > 1))
+    if split.kernel == FEW_QUERIES:
+        return define_few_queries(out, query, sizes, split)
+    if split.kernel == COOPERATIVE:
+        return define_attention_cooperative(out, query, sizes[3], split)
+    columns = columns_of(sizes[3])
     vector = 4 if columns % 4 == 0 else 2 if columns % 2 == 0 else 1
-    is_many = (
-        2 * columns <= MAX_COLUMNS
-        and times(heads, ceil_div(sizes[2], ATTENTION_MANY_ROWS)) >= ATTENTION_GROUPS
-    )
-    rows = ATTENTION_MANY_ROWS if is_many else ATTENTION_FEW_ROWS
-    out.define("ROWS", rows)
-    out.define("SHARED", 1)
     out.define("VALUE_VECTOR", vector)
     out.define("VALUE_VECTORS", columns // vector)
-    groups = times(times(heads, ceil_div(sizes[2], rows)), across)
+    groups = times(groups_of(query, split), ceil_div(sizes[3], ROW_THREADS * columns))
     return Threads(groups * ATTENTION_THREADS, ATTENTION_THREADS)
+
+
+def columns_of(width: int) -> int:
+    """The columns of values that a thread accumulates for each of its rows, if as few groups as possible
+    share these."""
+    return ceil_div(width, ROW_THREADS * ceil_div(width, ROW_THREADS * MAX_COLUMNS))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention_parts import Parts, no_parts
+from .attention_parts import COOPERATIVE, KeySplit, groups_of
 from .capabilities import Capability
-from .definition_types import AttentionPass
+from .definition_types import AttentionPass, AttentionViews
 from .loops import ceil_div, times
 from .operands import WAVE, Sizes, Tensors, Threads, is_float16
 from .planning import Planning
@@ -69,49 +69,33 @@ def cooperative_attention_tile(widest: int) -> AttentionTile:
     return AttentionTile(2 * slices, slices, 32 if widest <= 2 * WIDE else 16)
 
 
-def cooperative_groups(tile: AttentionTile, heads: int, rows: int) -> int:
-    """Groups, if each takes all keys."""
-    return times(heads, ceil_div(rows, tile.waves // tile.slices * MATRIX_ROWS))
-
-
-def cooperative_parts(
-    attention: AttentionPass, shared: int, kept_sizes: Annotated[Sequence[Sizes], 16]
-) -> Parts:
-    """The heads that share a group, and the split of the keys: all `shared` heads do unless each has many
-    queries, and there are as many parts as occupy a GPU, or one if combining them would take longer than they
-    save. A multiprocessor has room for two groups, or for one with wide rows."""
+def cooperative_split(
+    attention: AttentionPass, views: AttentionViews, kept_sizes: Annotated[Sequence[Sizes], 16]
+) -> KeySplit:
+    """The heads that share a group, and the split of the keys: all heads with the same keys do unless each
+    has many queries, and there are as many parts as occupy a GPU, or one if combining them would take longer
+    than they save. A multiprocessor has room for two groups, or for one with wide rows."""
     query, keys = kept_sizes[attention.query], kept_sizes[attention.key][2]
-    together = shared if shared > 0 and query[2] < ATTENTION_WAVES * MATRIX_ROWS else 1
-    heads, rows = times(query[0], query[1] // together), query[2] * together
+    shared = views.shared if views.shared > 0 and query[2] < ATTENTION_WAVES * MATRIX_ROWS else 1
     tile = cooperative_attention_tile(max(query[3], kept_sizes[attention.value][3]))
-    groups = times(cooperative_groups(tile, heads, rows), 1 if tile.slices == 1 else 2)
+    rows = tile.waves // tile.slices * MATRIX_ROWS
+    whole = KeySplit(COOPERATIVE, 8, shared, rows, 0, 1)
+    groups = times(groups_of(query, whole), 1 if tile.slices == 1 else 2)
     own = PARTS_COOPERATIVE_LEAST
     while own < keys and times(groups, ceil_div(keys, own)) > PARTS_COOPERATIVE_GROUPS:  # ends: it doubles
         own *= 2
     number = ceil_div(keys, own)
-    if times(number, keys) < PARTS_COOPERATIVE_WORTH:
-        number = 1
-    return no_parts()._replace(vector=8, shared=together, keys=own if number > 1 else 0, number=number)
+    if number == 1 or times(number, keys) < PARTS_COOPERATIVE_WORTH:
+        return whole
+    return whole._replace(keys=own, number=number)
 
 
-def define_attention_cooperative(
-    out: Planning,
-    attention: AttentionPass,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    parts: Parts,
-) -> Threads:
-    """The macros of the pass."""
-    query, width = kept_sizes[attention.query], kept_sizes[attention.value][3]
-    heads, rows = times(query[0], query[1] // parts.shared), query[2] * parts.shared
+def define_attention_cooperative(out: Planning, query: Sizes, width: int, split: KeySplit) -> Threads:
+    """The macros of the kernel, for values of that width."""
     tile = cooperative_attention_tile(max(query[3], width))
-    groups = times(cooperative_groups(tile, heads, rows), parts.number)
     out.define("COOPERATIVE_MATRIX", 1)
     out.define("QUERY_EIGHTS", query[3] // 8)
     out.define("VALUE_EIGHTS", width // 8)
-    out.define("ROWS", tile.waves // tile.slices * MATRIX_ROWS)
     out.define("SLICES", tile.slices)
     out.define("TILE_KEYS", tile.keys)
-    out.define("SHARED", parts.shared)
-    out.define("SPLIT_KV", int(parts.number > 1))
-    out.define("KEYS_PER_SPLIT", parts.keys)
-    return Threads(times(groups, tile.waves * WAVE), tile.waves * WAVE)
+    return Threads(times(groups_of(query, split), tile.waves * WAVE), tile.waves * WAVE)

@@ -34,6 +34,11 @@ PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
 PARTS_KEYS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.99
 "keys per part, at most"
 
+# Kernels
+TILES = 0
+FEW_QUERIES = 1
+COOPERATIVE = 2
+
 VECTOR_BITS = 128
 MOST_LANES = 16
 MOST_ELEMENTS = 512  # of a row: a thread has registers for eight vectors over all its queries
@@ -42,32 +47,41 @@ COMBINE_FETCHES = 4  # parts that a thread loads at once to combine them
 MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange between threads
 
 
-class Parts(NamedTuple):
-    """The split of keys into `number` parts of `keys` each; a group takes one.
+class KeySplit(NamedTuple):
+    """How groups share attention, which a `kernel` computes: each takes `rows` queries of `shared` adjacent
+    heads, which have the same keys, one head after another, and one of `number` parts of the keys, of `keys`
+    each. `vector` elements are loaded at once."""
 
-    The rest is valid if this form `applies`; if cooperative matrices take the parts, only `vector` and
-    `shared` are. A `vector` is that many elements; `shared` adjacent heads have the same keys. A group has
-    `rows` queries of these heads, which take `blocks` groups. `lanes` threads share a key, `value_lanes` a
-    value; of each, a thread has `key_vectors` or `value_vectors`, and loads those of `key_fetches` keys or
-    `value_fetches` values at once."""
-
-    applies: bool
+    kernel: int
     vector: int
     shared: int
     rows: int
-    blocks: int
-    lanes: int
-    key_vectors: int
-    key_fetches: int
-    value_lanes: int
-    value_vectors: int
-    value_fetches: int
     keys: int
     number: int
 
 
-def no_parts() -> Parts:
-    return Parts(False, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+class Lanes(NamedTuple):
+    """Threads that share a key or a value, and the vectors of it that each of them has."""
+
+    threads: int
+    vectors: int
+
+
+def groups_of(query: Sizes, split: KeySplit) -> int:
+    """The thread groups, for queries of these sizes."""
+    heads, rows = times(query[0], query[1] // split.shared), times(query[2], split.shared)
+    return times(times(heads, ceil_div(rows, split.rows)), split.number)
+
+
+def lanes_over(elements: int, vector: int) -> Lanes:
+    """Those of a row with that many elements."""
+    threads = power_below(elements // vector, MOST_LANES)
+    return Lanes(threads, ceil_div(elements // vector, threads))
+
+
+def fetches_over(lanes: Lanes, rows: int) -> int:
+    """The rows whose vectors a thread loads at once, if it needs room for `rows` results of each."""
+    return max(power_below(OWN // (rows * lanes.vectors), OWN), 1)
 
 
 def floats_at_once(tensors: Tensors) -> int:
@@ -93,104 +107,84 @@ def are_few(queries: int, keys: int, heads: int) -> bool:
     return queries <= PARTS_FEW_QUERIES or (are_some and keys >= PARTS_LEAST_KEYS)
 
 
-def parts_of(
+def suits_few_queries(
     attention: AttentionPass,
     views: AttentionViews,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     is_cooperative: bool,
-) -> Parts:
-    """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
-    once. `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster unless
-    there is a single query, and its keys are shared by few heads, or are also stored on the way."""
+) -> bool:
+    """Whether queries are few. `is_cooperative`: cooperative matrices could compute the pass instead. They do
+    it faster unless there is a single query, and its keys are shared by few heads, or are also stored on the
+    way."""
     query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
     vector = floats_at_once(tensors)
     depth, width = query[3], sizes[3]
     if vector == 1 or depth % vector != 0 or width % vector != 0 or max(depth, width) > MOST_ELEMENTS:
-        return no_parts()
-    keys = kept_sizes[attention.key][2]
-    shared = max(views.shared, 1)
-    is_single = sizes[2] == 1 and (shared <= PARTS_COOPERATIVE_SHARED or stores_keys(views, tensors))
-    if not (is_single if is_cooperative else are_few(sizes[2], keys, times(sizes[0], sizes[1]))):
-        return no_parts()
-    lanes = power_below(depth // vector, MOST_LANES)
-    value_lanes = power_below(width // vector, MOST_LANES)
-    key_vectors, value_vectors = ceil_div(depth // vector, lanes), ceil_div(width // vector, value_lanes)
-    wanted = times(shared, sizes[2])
-    most = power_below(OWN // max(key_vectors, value_vectors), OWN)
-    rows = 1
-    while rows < min(wanted, most):
-        rows *= 2
-    blocks = ceil_div(wanted, rows)
-    key_fetches = max(power_below(OWN // (rows * key_vectors), OWN), 1)
-    value_fetches = min(max(power_below(OWN // value_vectors, OWN), 1), value_lanes)
+        return False
+    if is_cooperative:
+        return sizes[2] == 1 and (views.shared <= PARTS_COOPERATIVE_SHARED or stores_keys(views, tensors))
+    return are_few(sizes[2], kept_sizes[attention.key][2], times(sizes[0], sizes[1]))
 
-    round_ = max(PARTS_THREADS // lanes * key_fetches, PARTS_THREADS)
-    groups = times(times(sizes[0], sizes[1] // shared), blocks)
+
+def few_queries_split(
+    attention: AttentionPass,
+    views: AttentionViews,
+    tensors: Tensors,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+) -> KeySplit:
+    """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
+    once."""
+    query, keys = kept_sizes[attention.query], kept_sizes[attention.key][2]
+    vector, shared = floats_at_once(tensors), max(views.shared, 1)
+    key, value = lanes_over(query[3], vector), lanes_over(kept_sizes[attention.target][3], vector)
+    most = power_below(OWN // max(key.vectors, value.vectors), OWN)
+    rows = 1
+    while rows < min(times(shared, query[2]), most):
+        rows *= 2
+    whole = KeySplit(FEW_QUERIES, vector, shared, rows, keys, 1)
+    groups = groups_of(query, whole)
+    round_ = max(PARTS_THREADS // key.threads * fetches_over(key, rows), PARTS_THREADS)
     most_keys = max(min(PARTS_KEYS, MOST_WEIGHTS // rows), round_)
     own = round_
     while 2 * own <= most_keys and times(groups, ceil_div(keys, 2 * own)) >= PARTS_GROUPS:
         own *= 2
-    return Parts(
-        applies=True,
-        vector=vector,
-        shared=shared,
-        rows=rows,
-        blocks=blocks,
-        lanes=lanes,
-        key_vectors=key_vectors,
-        key_fetches=key_fetches,
-        value_lanes=value_lanes,
-        value_vectors=value_vectors,
-        value_fetches=value_fetches,
-        keys=own,
-        number=ceil_div(keys, own),
-    )
+    return whole._replace(keys=own, number=ceil_div(keys, own))
 
 
-def words_of(parts: Parts, sizes: Sizes) -> int:
+def words_of(split: KeySplit, sizes: Sizes) -> int:
     """Words of scratch for partial results that are to be combined: for each part of a query a row of values,
     and four words more."""
-    if parts.number == 1:
+    if split.number == 1:
         return 0
     queries = times(times(sizes[0], sizes[1]), sizes[2])
-    return times(times(queries, parts.number), sizes[3] + 4)
+    return times(times(queries, split.number), sizes[3] + 4)
 
 
-def define_parts(out: Planning, sizes: Sizes, parts: Parts) -> Threads:
-    """The macros of the pass. `sizes` are those of the result."""
-    define_few(out, parts)
+def define_few_queries(out: Planning, query: Sizes, sizes: Sizes, split: KeySplit) -> Threads:
+    """The macros of the kernel for few queries. `sizes` are those of the result."""
+    key, value = lanes_over(query[3], split.vector), lanes_over(sizes[3], split.vector)
+    out.define("FEW_QUERIES", 1)
     out.define("COMBINE", 0)
-    out.define("SPLIT_KV", int(parts.number > 1))
-    out.define("SHARED", parts.shared)
-    out.define("ROWS", parts.rows)
-    out.define("KEY_THREADS", parts.lanes)
-    out.define("KEY_VECTORS", parts.key_vectors)
-    out.define("KEY_FETCHES", parts.key_fetches)
-    out.define("VALUE_THREADS", parts.value_lanes)
-    out.define("VALUE_VECTORS", parts.value_vectors)
-    out.define("VALUE_FETCHES", parts.value_fetches)
-    heads = times(sizes[0], sizes[1])
-    groups = times(times(heads // parts.shared, parts.blocks), parts.number)
-    return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
+    out.define("KEY_THREADS", key.threads)
+    out.define("KEY_VECTORS", key.vectors)
+    out.define("KEY_FETCHES", fetches_over(key, split.rows))
+    out.define("VALUE_THREADS", value.threads)
+    out.define("VALUE_VECTORS", value.vectors)
+    out.define("VALUE_FETCHES", min(fetches_over(value, 1), value.threads))
+    return Threads(times(groups_of(query, split), PARTS_THREADS), PARTS_THREADS)
 
 
-def define_join(out: Planning, sizes: Sizes, parts: Parts) -> Threads:
+def define_combine(out: Planning, sizes: Sizes, split: KeySplit) -> Threads:
     """The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes
     four columns of a query, from no more parts than it loads at once if a group has enough threads."""
     lanes = sizes[3] // 4
-    strands = power_below(2 * ceil_div(parts.number, COMBINE_FETCHES) - 1, PARTS_THREADS // lanes)
+    strands = power_below(2 * ceil_div(split.number, COMBINE_FETCHES) - 1, PARTS_THREADS // lanes)
     queries = PARTS_THREADS // (lanes * strands)
-    define_few(out, parts)
+    out.define("FEW_QUERIES", 1)
     out.define("COMBINE", 1)
     out.define("COMBINE_QUERIES", queries)
     out.define("COMBINE_STRANDS", strands)
     out.define("COMBINE_FETCHES", COMBINE_FETCHES)
     groups = ceil_div(times(times(sizes[0], sizes[1]), sizes[2]), queries)
     return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
-
-
-def define_few(out: Planning, parts: Parts) -> None:
-    """The macros of both dispatches."""
-    out.define("FEW_QUERIES", 1)
-    out.define("KEYS_PER_SPLIT", parts.keys)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .attention import define_access, define_attention, places_of
-from .attention_cooperative import define_attention_cooperative
-from .attention_parts import define_join, define_parts, words_of
+from .attention_parts import define_combine, words_of
 from .common_bindings import bind_common, eight
 from .contraction import plan_products
 from .convolutions import plan_convolutions
@@ -116,7 +115,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     space = space_of(op, shader, way.wanted, way.sources, copied)
     words = space.words
     if way.attends:
-        words += words_of(way.parts, op.kept_sizes[shader.attention.target])
+        words += words_of(way.split, op.kept_sizes[shader.attention.target])
     selection = selection_of(op, shader)
     first_of_selection = words
     words += room_of(selection)
@@ -278,21 +277,15 @@ def dispatch_attention(
     waits: bool,
 ) -> None:
     """The dispatch of attention, and one that combines its parts."""
-    attention, parts, sizes = shader.attention, way.parts, box_of(op, one)
+    attention, split, sizes = shader.attention, way.split, box_of(op, one)
     count = element_count(sizes)
-    define_access(out, attention, op.kept_sizes, way.sources, parts.vector, way.scores_from_inputs)
-    threads = Threads(0, 0)
-    if parts.applies:
-        threads = define_parts(out, sizes, parts)
-    elif way.float16 != 0:
-        threads = define_attention_cooperative(out, attention, op.kept_sizes, parts)
-    else:
-        threads = define_attention(out, sizes)
+    define_access(out, way.sources, split, way.scores_from_inputs)
+    threads = define_attention(out, attention, op.kept_sizes, split)
     dispatch_box(out, op, known, one, sizes, count, 0, threads, waits)
-    if parts.number > 1:
-        define_access(out, attention, op.kept_sizes, way.sources, parts.vector, way.scores_from_inputs)
-        joining = define_join(out, sizes, parts)
-        dispatch_box(out, op, known, one, sizes, count, 0, joining, True)
+    if split.number > 1:
+        define_access(out, way.sources, split, way.scores_from_inputs)
+        combining = define_combine(out, sizes, split)
+        dispatch_box(out, op, known, one, sizes, count, 0, combining, True)
 
 
 def dispatch_selected(

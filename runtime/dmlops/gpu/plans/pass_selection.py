@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .attention import Source, Sources, no_sources, sources_of
-from .attention_cooperative import cooperative_parts, suits_cooperative_attention
-from .attention_parts import Parts, no_parts, parts_of
+from .attention import Source, Sources, no_sources, sources_of, split_attention
+from .attention_parts import FEW_QUERIES, TILES, KeySplit
 from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
@@ -21,7 +20,7 @@ class PassSelection(NamedTuple):
     """The computation of outputs: the passes, each with its tile if it is of sums; the intermediate tensors
     that they write, as bits; those that any passes to outputs write (`led`); those kept as float16; and, if
     attention is used (`attends`), whether scores, or which keys are masked, depend on tensors that are
-    present, how it splits its keys, and what it accesses directly."""
+    present, how groups share it, and what it accesses directly."""
 
     passes: Passes
     tiles: Tiles
@@ -30,7 +29,7 @@ class PassSelection(NamedTuple):
     float16: int
     attends: bool
     scores_from_inputs: bool
-    parts: Parts
+    split: KeySplit
     sources: Sources
 
 
@@ -118,23 +117,19 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     every: Passes = [one for one in shader.passes if applies(op, shader, one)]
     there = present(op.tensors)
     led = leading(every, there)
-    wanted, parts, views, float16 = led, no_parts(), op.attention, 0
+    wanted, split, views, float16 = led, KeySplit(TILES, 4, 1, 1, 0, 1), op.attention, 0
     tensors, kept_sizes = op.tensors, op.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
-        is_cooperative = suits_cooperative_attention(out, attention, tensors, kept_sizes)
-        parts = parts_of(attention, views, tensors, kept_sizes, is_cooperative)
-        reads_float16 = parts.vector == 8 if parts.applies else is_cooperative
-        if reads_float16:
-            float16 = kept_float16(shader)
-        if float16 != 0 and not parts.applies:
-            parts = cooperative_parts(attention, views.shared, kept_sizes)
-        vector = 8 if float16 != 0 else 4
-        sources = sources_of(attention, views, tensors, kept_sizes, vector, True, parts.applies)
+        split = split_attention(out, attention, views, tensors, kept_sizes)
+        if split.vector == 8:
+            float16 = 1 << attention.query | 1 << attention.key | 1 << attention.value
+        stores = split.kernel == FEW_QUERIES
+        sources = sources_of(attention, views, tensors, kept_sizes, split.vector, True, stores)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
         if sources.begin > 0 and are_read_elsewhere(shader, every, there, wanted):
-            sources = sources_of(attention, views, tensors, kept_sizes, vector, False, parts.applies)
+            sources = sources_of(attention, views, tensors, kept_sizes, split.vector, False, stores)
             every = passes_with(shader, sources)
             wanted = leading(every, there)
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
@@ -142,20 +137,7 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     may_be_alone = len(recurrent) == 1
     tiles: Tiles = [shared_tile(out, op, shader, one, may_be_alone) for one in passes]
     scores_from_inputs = attention.scored_by & there != 0
-    return PassSelection(passes, tiles, wanted, led, float16, attends, scores_from_inputs, parts, sources)
-
-
-def kept_float16(shader: DefinitionShader) -> int:
-    """The intermediate tensors kept as float16, as bits: those that attention reads, if each is written by a
-    pass that writes nothing else."""
-    read = 0
-    for one in shader.passes:
-        if one.number == shader.attention.number:
-            read = one.reads
-    for one in shader.passes:
-        if one.writes & read != 0 and one.writes & read != one.writes:
-            return 0
-    return read
+    return PassSelection(passes, tiles, wanted, led, float16, attends, scores_from_inputs, split, sources)
 
 
 def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
