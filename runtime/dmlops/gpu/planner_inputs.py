@@ -225,7 +225,7 @@ def _planner_of(operator: str) -> DefinitionPlanner:
     return found
 
 
-class Contraction(NamedTuple):
+class Einsum(NamedTuple):
     """An output that is a sum of products of two tensors, by the names of members: for each dimension of a
     factor, the dimension of the output that indexes it; that after the last of these is of the sum."""
 
@@ -236,7 +236,7 @@ class Contraction(NamedTuple):
     right_axes: tuple[int, ...]
 
 
-def contraction(desc: Description) -> Contraction | None:
+def einsum(desc: Description) -> Einsum | None:
     """The sum of products, without a window, that an operator computes; None if it computes anything else."""
     if not isinstance(computation_of(desc), Defined):
         return None
@@ -248,7 +248,7 @@ def contraction(desc: Description) -> Contraction | None:
     if not op.factors.applies or op.factors.window.sizes or max(places) >= len(op.tensors):
         return None
     left, right, output = (desc.MEMBERS[op.tensors[place].buffer.member].name for place in places)
-    return Contraction(left, right, output, tuple(op.factors.left), tuple(op.factors.right))
+    return Einsum(left, right, output, tuple(op.factors.left), tuple(op.factors.right))
 
 
 def _plan_apart(out: Planning, computation: Defined, fused: str, activation: Description) -> None:

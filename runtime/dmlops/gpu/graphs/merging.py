@@ -20,7 +20,7 @@ from ...tensor import TensorDesc
 from .. import plan
 from ..errors import Unsupported
 from ..memory import array_of
-from ..planner_inputs import contraction
+from ..planner_inputs import einsum
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from ..programs import key_of
 from .net import INPUTS, Net, Source, with_tensors
@@ -64,7 +64,7 @@ def merge(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) 
 
 def _product(net: Net, at: int) -> _Product | None:
     """An operator as a product of a tensor with constants, whose result only operators read."""
-    found = contraction(net.descs[at])
+    found = einsum(net.descs[at])
     outputs = list(net.outputs(at))
     if found is None or len(outputs) > 1 or (at, outputs[0][0]) in {source[:2] for source, _ in net.ends}:
         return None
