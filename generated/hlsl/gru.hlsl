@@ -1019,28 +1019,24 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE read1, REAL_VALUE total
 #if PASS == 2
 static const uint SUMS = 1;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
-static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #elif PASS == 3
 static const uint SUMS = 3;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
-static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #elif PASS == 4
 static const uint SUMS = 2;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
-static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #elif PASS == 5
 static const uint SUMS = 1;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
-static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1782,10 +1778,9 @@ void AddUpStep(uint item, uint thread, uint step)
     }
     GroupBarrier();
 
-    // Elements' other operands are loaded while sums accumulate, if a thread has the same in all turns. Waves without
+    // Elements' other operands are loaded while sums accumulate, if a thread has one element at most. Waves without
     // elements would only delay the others.
-    const bool isOneEach = isByRow ? NUM_THREADS % SUM_ROWS == 0
-        : atOnce == sideColumns && SUM_ROWS * TILE_COLUMNS <= NUM_THREADS;
+    const bool isOneEach = atOnce == sideColumns && SUM_ROWS * TILE_COLUMNS <= NUM_THREADS;
     ReadBefore before = (ReadBefore)0;
     if (isOneEach && hasProducts && thread < SUM_ROWS * TILE_COLUMNS)
         before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),

@@ -43,7 +43,7 @@ class SharedSums:
     these, by name, and of the earlier values, which have the names of their tensors. All coordinates in
     products end with k. Weights depend on dimensions `rows` of the result and not on `columns`, `factor` the
     other way round; both may depend on the rest of its `rank`. `along`: the first dimension is that of a
-    recurrence's steps. `is_by_row`: what was read before is the same for all columns.
+    recurrence's steps.
     """
 
     when: ir.Expr
@@ -55,7 +55,6 @@ class SharedSums:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     rank: int
-    is_by_row: bool
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,6 @@ def _shared_sums(
         rows=tuple(sorted(by_weights - by_factor)),
         columns=tuple(sorted(by_factor - by_weights)),
         rank=rank,
-        is_by_row=all(dimensions(value).isdisjoint(by_factor - by_weights) for _, value in before),
     )
 
 
