@@ -18,16 +18,16 @@
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
 //   TOTALS       1 to store only the total of each segment, else 0
 //   STARTED      1 if segments continue from `starts`, else 0
-//   LINES        segments that a group scans together, side by side, each from a line of its own if there are several;
-//                0 if each thread scans a segment by itself
+//   LINES        segments that a group scans together, side by side, each from a line of its own if there are several:
+//                at most NUM_THREADS, a power of two
 //   RANK         dimensions apart from the axis, after merging, with that of the segments last: 1 to 8
 //   ITEMS        elements that a thread loads at a time, a multiple of VECTOR
 //   VECTOR       elements loaded and stored at once, totals aside: 1; or 2 or 4 (at most 16 bytes) where strides along
 //                the axis are 1 or -1, and all other strides, lengths and first offsets are multiples of VECTOR, or 1
 //                less for a first offset where the stride is -1
-//   NUM_THREADS  threads in a group
+//   NUM_THREADS  threads in a group, a power of two
 //
-// Dispatch groupColumns x rows groups, enough to cover `count` segments: LINES per group, or one per thread.
+// Dispatch groupColumns x rows groups, enough to cover `count` segments, LINES per group.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -154,7 +154,6 @@ INPUT_VALUE Combine(INPUT_VALUE x, INPUT_VALUE y)
     return x * y;
 }
 
-#if LINES
 groupshared INPUT_VALUE totals[NUM_THREADS];
 
 // Exclusive scan over the threads of a line, by doubling distances: `before` combines the threads ahead of this one,
@@ -178,28 +177,18 @@ void ScanGroup(uint thread, INPUT_VALUE own, out INPUT_VALUE before, out INPUT_V
     all = totals[NUM_THREADS - LINES + thread % LINES];
     GroupMemoryBarrierWithGroupSync();
 }
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint number = group.y * groupColumns + group.x;
-#if LINES
-    const uint begins = number * LINES;
+    const uint begins = (group.y * groupColumns + group.x) * LINES;
+    if (begins >= count)
+        return;
+
     const uint item = min(begins + thread % LINES, count - 1);
     const uint lane = thread / LINES;
     const uint lanes = NUM_THREADS / LINES;
     const bool stores = begins + thread % LINES < count;
-#else
-    const uint begins = number * NUM_THREADS + thread;
-    const uint item = begins;
-    const uint lane = 0;
-    const uint lanes = 1;
-    const bool stores = true;
-#endif
-    if (begins >= count)
-        return;
-
     const uint segment = item - DivideBySize(item, dimensions[RANK - 1]) * dimensions[RANK - 1].size;
     const uint segmentEnd = min(segmentLength, length - segment * segmentLength);
     const Position position = Locate(item);
@@ -226,8 +215,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             if (begin + v * VECTOR < segmentEnd)
                 Load(from + (begin + v * VECTOR) * inputStep, values[v]);
         }
-        INPUT_VALUE result = running;
-#if LINES
         INPUT_VALUE own = IDENTITY;
         [unroll]
         for (v = 0; v < ITEMS / VECTOR; v++)
@@ -239,9 +226,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         INPUT_VALUE before;
         INPUT_VALUE all;
         ScanGroup(thread, own, before, all);
-        result = Combine(running, before);
+        INPUT_VALUE result = Combine(running, before);
         running = Combine(running, all);
-#endif
         [unroll]
         for (v = 0; v < ITEMS / VECTOR; v++)
         {
@@ -258,9 +244,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
                 Store(to + (begin + v * VECTOR) * outputStep, found);
 #endif
         }
-#if !LINES
-        running = result;
-#endif
     }
 #if TOTALS
     OUTPUT_VALUE total[VECTOR];

@@ -9844,7 +9844,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, count, (op->lines > 0) ? op->lines : op->threads, 1, &groups);
+    dmlops_plan_grid(planning, count, op->lines, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)op->totals);
     dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), (int64_t)op->started);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), op->lines);
@@ -9913,26 +9913,17 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t items = (vector == 1) ? 4 : dmlops_max(4, dmlops_divide(128, op->input.bits));
     segments = dmlops_plan_ceil_div(planning, length, segment);
     if (segments == 1) {
-        int are_side_by_side = (count >= 256) && (loops.items[dmlops_item(planning, -1,
-            loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
-            loops.count)].strides.count)] < dmlops_abs(target.step));
-        int64_t short_ = (count < 256) ? 4 : dmlops_divide(512, op->input.bits);
-        int is_alone = length <= short_;
-        int64_t each = 1;
         int64_t threads = (dmlops_multiply(length, op->input.bits) <= 2048) ? 64 : 128;
-        if (is_alone || (are_side_by_side && (count >= 131072))) {
-            each = 0;
-        } else {
-            if (are_side_by_side) {
-                threads = 512;
-                each = dmlops_divide(256, op->input.bits);
-                items = 8;
-            } else {
-                while (planning->reason == DMLOPS_REASON_NONE && ((each < threads) &&
-                    (dmlops_multiply(dmlops_multiply(2, each), length) <= dmlops_multiply(threads, items)))) {
-                    each = dmlops_multiply(2, each);
-                }
-            }
+        int64_t each = 1;
+        if ((count >= 256) && (loops.items[dmlops_item(planning, -1, loops.count)].strides.items[dmlops_item(planning,
+            -1, loops.items[dmlops_item(planning, -1, loops.count)].strides.count)] < dmlops_abs(target.step))) {
+            threads = 512;
+            each = dmlops_divide(256, op->input.bits);
+            items = 8;
+        }
+        while (planning->reason == DMLOPS_REASON_NONE && ((each < threads) && (dmlops_multiply(dmlops_multiply(2,
+            each), length) <= dmlops_multiply(threads, items)))) {
+            each = dmlops_multiply(2, each);
         }
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
@@ -10009,16 +10000,23 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_read(planning, &made_9.input);
     dmlops_out_read(planning, &made_9.starts);
     dmlops_out_write(planning, &made_9.output);
+    dmlops_plan_Segments last;
+    last.length = length;
+    last.segment = segment;
+    last.source = source;
+    last.target = target;
+    last.is_exclusive = op->exclusive;
+    last.threads = 128;
+    last.lines = 1;
+    last.items = items;
+    last.vector = vector;
+    last.totals = 0;
+    last.started = 1;
+    last.waits = 1;
     dmlops_plan_Segments first;
-    first.length = length;
-    first.segment = segment;
-    first.source = source;
+    first = last;
     first.target = packed;
     first.is_exclusive = 0;
-    first.threads = 128;
-    first.lines = 1;
-    first.items = items;
-    first.vector = vector;
     first.totals = 1;
     first.started = 0;
     first.waits = 0;
@@ -10081,19 +10079,6 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     made_17.size = segments;
     dmlops_plan_int_16_copy(&made_17.strides, &made_16);
     dmlops_plan_Loop_16_append(planning, &loops, &made_17);
-    dmlops_plan_Segments last;
-    last.length = length;
-    last.segment = segment;
-    last.source = source;
-    last.target = target;
-    last.is_exclusive = op->exclusive;
-    last.threads = 128;
-    last.lines = 1;
-    last.items = items;
-    last.vector = vector;
-    last.totals = 0;
-    last.started = 1;
-    last.waits = 1;
     dmlops_plan_dispatch_pass(planning, &last, &loops);
 }
 

@@ -1,5 +1,5 @@
-"""Scans: one thread or one group per line, one group for several interleaved lines, or several groups per
-line in three dispatches."""
+"""Scans: one group for a line, or for several short or interleaved ones, or several groups per line in three
+dispatches."""
 
 from __future__ import annotations
 
@@ -21,12 +21,8 @@ SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37 for single eleme
 "elements per thread, at least"
 SCAN_VECTOR_BITS = 128  # NVIDIA H200: 64 at 0.86 for float16
 "bits per thread, at least, where elements are loaded in vectors"
-SCAN_SHORT_BYTES = 64  # NVIDIA H200: 128 at 0.20 with lines of 128, 0 and 32 at 1.00
-"bytes of a line up to which a thread scans it alone"
-SCAN_MANY_LINES = 131072  # NVIDIA H200: with 4096 lines, sharing them in groups is 13 times as fast
-"interleaved lines from which each is scanned by one thread"
 SCAN_SIDE_BYTES = 32  # NVIDIA H200: 64 at 0.94 for float32 and at 0.63 for float16
-"bytes of interleaved lines that a group scans together, if there are fewer"
+"bytes of interleaved lines that a group scans together, at least"
 SCAN_SIDE_ITEMS = 8  # NVIDIA H200: 4 at 0.71
 "elements per thread in such a group"
 SCAN_SIDE_THREADS = 512  # NVIDIA H200: 1024 with 64 bytes at 1.13 for float32 and at 0.90 for float16
@@ -92,8 +88,8 @@ def lines(tensor: Tensor, axis: int, decreasing: bool) -> Lines:
 class Segments(NamedTuple):
     """A dispatch over segments: the length of a line and of a segment, from where to where.
 
-    A group of `threads` has `lines` of them, or each thread one if that is 0; a thread loads `items` elements
-    at a time, in vectors of `vector`."""
+    A group of `threads` has `lines` of them; a thread loads `items` elements at a time, in vectors of
+    `vector`."""
 
     length: int
     segment: int
@@ -112,7 +108,7 @@ class Segments(NamedTuple):
 def dispatch_pass(out: Planning, op: Segments, loops: Loops) -> None:
     """The dispatch, over the segments that `loops` visit."""
     count = repeats(loops)
-    groups = grid(out, count, op.lines if op.lines > 0 else op.threads, 1)
+    groups = grid(out, count, op.lines, 1)
     out.define("TOTALS", int(op.totals))
     out.define("STARTED", int(op.started))
     out.define("LINES", op.lines)
@@ -164,19 +160,11 @@ def plan_scan(out: Planning, op: Scan) -> None:
     items = SCAN_ITEMS if vector == 1 else max(SCAN_ITEMS, SCAN_VECTOR_BITS // op.input.bits)
     segments = ceil_div(length, segment)
     if segments == 1:
-        are_side_by_side = count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target.step)
-        short = SCAN_ITEMS if count < SCAN_FEW_LINES else SCAN_SHORT_BYTES * 8 // op.input.bits
-        is_alone = length <= short
-        each = 1
-        threads = SCAN_FEW_THREADS if length * op.input.bits <= 8 * SCAN_FEW_BYTES else SCAN_THREADS
-        if is_alone or (are_side_by_side and count >= SCAN_MANY_LINES):
-            each = 0
-        elif are_side_by_side:
-            threads, each = SCAN_SIDE_THREADS, SCAN_SIDE_BYTES * 8 // op.input.bits
-            items = SCAN_SIDE_ITEMS
-        else:
-            while each < threads and 2 * each * length <= threads * items:
-                each = 2 * each
+        threads, each = SCAN_FEW_THREADS if length * op.input.bits <= 8 * SCAN_FEW_BYTES else SCAN_THREADS, 1
+        if count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target.step):
+            threads, each, items = SCAN_SIDE_THREADS, SCAN_SIDE_BYTES * 8 // op.input.bits, SCAN_SIDE_ITEMS
+        while each < threads and 2 * each * length <= threads * items:
+            each = 2 * each
         loops.append(Loop(1, [0, 0]))
         define_tensor(out, op.input)
         define_tensor(out, op.output)
@@ -202,9 +190,10 @@ def plan_scan(out: Planning, op: Scan) -> None:
     define_tensor(out, op.input)
     define_scratch(out, op.output.macro, op.input)
     out.bind(ScanResources(input=op.input.buffer, starts=op.input.buffer, output=totals))
-    first = Segments(
-        length, segment, source, packed, False, SCAN_THREADS, 1, items, vector, True, False, False
+    last = Segments(
+        length, segment, source, target, op.exclusive, SCAN_THREADS, 1, items, vector, False, True, True
     )
+    first = last._replace(target=packed, is_exclusive=False, totals=True, started=False, waits=False)
     dispatch_pass(out, first, dense)
 
     define_scratch(out, op.input.macro, op.input)
@@ -220,7 +209,4 @@ def plan_scan(out: Planning, op: Scan) -> None:
     define_tensor(out, op.output)
     out.bind(ScanResources(input=op.input.buffer, starts=starts, output=op.output.buffer))
     loops.append(Loop(segments, [segment * source.step, segment * target.step]))
-    last = Segments(
-        length, segment, source, target, op.exclusive, SCAN_THREADS, 1, items, vector, False, True, True
-    )
     dispatch_pass(out, last, loops)
