@@ -103,22 +103,6 @@ struct Dimension
 
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
-    int4 inputParametersSizes[2];
-    int4 inputParametersStrides[2];
-    int4 inputFirstMomentSizes[2];
-    int4 inputFirstMomentStrides[2];
-    int4 inputSecondMomentSizes[2];
-    int4 inputSecondMomentStrides[2];
-    int4 gradientSizes[2];
-    int4 gradientStrides[2];
-    int4 trainingStepSizes[2];
-    int4 trainingStepStrides[2];
-    int4 outputParametersSizes[2];
-    int4 outputParametersStrides[2];
-    int4 outputFirstMomentSizes[2];
-    int4 outputFirstMomentStrides[2];
-    int4 outputSecondMomentSizes[2];
-    int4 outputSecondMomentStrides[2];
     float learningRate;
     float beta2;
     float beta1;

@@ -112,10 +112,6 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
     uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row

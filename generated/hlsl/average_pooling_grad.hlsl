@@ -76,7 +76,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
-    int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
     int4 strides[2];
     int4 startPadding[2];

@@ -136,18 +136,6 @@ struct Dimension
 
 [[vk::binding(6, 0)]] cbuffer Params : register(b0)
 {
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 meanSizes[2];
-    int4 meanStrides[2];
-    int4 varianceSizes[2];
-    int4 varianceStrides[2];
-    int4 scaleSizes[2];
-    int4 scaleStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
     Activation activations[ACTIVATION_COUNT];
     float epsilon;
     uint rowCount;  // or vectors of rows

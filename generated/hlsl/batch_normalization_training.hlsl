@@ -156,20 +156,6 @@ struct Dimension
 
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 scaleSizes[2];
-    int4 scaleStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 fusedAddSizes[2];
-    int4 fusedAddStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 outputMeanSizes[2];
-    int4 outputMeanStrides[2];
-    int4 outputVarianceSizes[2];
-    int4 outputVarianceStrides[2];
     Activation activations[ACTIVATION_COUNT];
     int product;
     float epsilon;

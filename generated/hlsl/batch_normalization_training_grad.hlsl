@@ -119,22 +119,6 @@ struct Dimension
 
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputGradientSizes[2];
-    int4 inputGradientStrides[2];
-    int4 meanSizes[2];
-    int4 meanStrides[2];
-    int4 varianceSizes[2];
-    int4 varianceStrides[2];
-    int4 scaleSizes[2];
-    int4 scaleStrides[2];
-    int4 outputGradientSizes[2];
-    int4 outputGradientStrides[2];
-    int4 outputScaleGradientSizes[2];
-    int4 outputScaleGradientStrides[2];
-    int4 outputBiasGradientSizes[2];
-    int4 outputBiasGradientStrides[2];
     int product;
     float epsilon;
     uint rowCount;  // or vectors of rows

@@ -271,7 +271,6 @@ struct Dimension
     int4 filterStrides[2];
     int4 filterZeroPointSizes[2];
     int4 filterZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 groupCount[2];
     int4 groupCount2[2];
@@ -314,7 +313,6 @@ struct Dimension
     int4 filterStrides[2];
     int4 filterZeroPointSizes[2];
     int4 filterZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 groupCount[2];
     int4 groupCount2[2];
@@ -351,7 +349,6 @@ struct Dimension
     int4 filterStrides[2];
     int4 filterZeroPointSizes[2];
     int4 filterZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 groupCount[2];
     int4 groupCount2[2];

@@ -101,14 +101,6 @@ struct Dimension
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
     uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row

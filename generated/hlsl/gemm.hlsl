@@ -233,7 +233,6 @@ struct Dimension
     int4 bStrides[2];
     int4 cSizes[2];
     int4 cStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     Activation activations[ACTIVATION_COUNT];
     uint matrices;
@@ -261,7 +260,6 @@ struct Dimension
     int4 bStrides[2];
     int4 cSizes[2];
     int4 cStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptProductSizes[2];
     Activation activations[ACTIVATION_COUNT];

@@ -221,9 +221,7 @@ struct Dimension
     int4 hiddenInitStrides[2];
     int4 sequenceLengthsSizes[2];
     int4 sequenceLengthsStrides[2];
-    int4 outputSequenceSizes[2];
     int4 outputSequenceStrides[2];
-    int4 outputSingleSizes[2];
     int4 outputSingleStrides[2];
     int4 sequenceLength2[2];
     int4 number[2];

@@ -76,7 +76,6 @@ struct Dimension
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
-    int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
     int4 before[2];
     int4 span[2];

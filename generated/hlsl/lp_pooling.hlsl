@@ -139,7 +139,6 @@ struct Dimension
     Dimension blocks[RANK];  // along the dimensions of the output
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 strides[2];
     int4 startPadding[2];
@@ -152,7 +151,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 strides[2];
     int4 startPadding[2];

@@ -259,11 +259,8 @@ struct Dimension
     int4 sequenceLengthsStrides[2];
     int4 peepholeSizes[2];
     int4 peepholeStrides[2];
-    int4 outputSequenceSizes[2];
     int4 outputSequenceStrides[2];
-    int4 outputSingleSizes[2];
     int4 outputSingleStrides[2];
-    int4 outputCellSingleSizes[2];
     int4 outputCellSingleStrides[2];
     int4 sequenceLength2[2];
     int4 number[2];

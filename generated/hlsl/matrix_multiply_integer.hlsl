@@ -193,7 +193,6 @@ struct Dimension
     int4 bStrides[2];
     int4 bZeroPointSizes[2];
     int4 bZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     uint matrices;
     uint matrixRows;
@@ -220,7 +219,6 @@ struct Dimension
     int4 bStrides[2];
     int4 bZeroPointSizes[2];
     int4 bZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     uint count;  // elements to write
     uint first;  // the number of the first one

@@ -223,7 +223,6 @@ struct Dimension
     int4 bZeroPointStrides[2];
     int4 biasSizes[2];
     int4 biasStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     uint matrices;
     uint matrixRows;
@@ -258,7 +257,6 @@ struct Dimension
     int4 bZeroPointStrides[2];
     int4 biasSizes[2];
     int4 biasStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     uint count;  // elements to write
     uint first;  // the number of the first one

@@ -175,9 +175,7 @@ struct Dimension
     Dimension blocks[RANK];  // along the dimensions of the output
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 outputIndicesSizes[2];
     int4 outputIndicesStrides[2];
     int4 strides[2];
     int4 dilations[2];
@@ -190,9 +188,7 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 outputIndicesSizes[2];
     int4 outputIndicesStrides[2];
     int4 strides[2];
     int4 dilations[2];

@@ -83,7 +83,6 @@ struct Dimension
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
-    int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
     int4 strides[2];
     int4 dilations[2];

@@ -91,7 +91,6 @@ struct Dimension
     int4 inputStrides[2];
     int4 indicesSizes[2];
     int4 indicesStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 inputSizesReciprocals[2];
     int4 keptLastSizes[2];

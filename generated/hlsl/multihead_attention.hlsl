@@ -355,11 +355,8 @@ struct Dimension
     int4 pastKeyStrides[2];
     int4 pastValueSizes[2];
     int4 pastValueStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 outputPresentKeySizes[2];
     int4 outputPresentKeyStrides[2];
-    int4 outputPresentValueSizes[2];
     int4 outputPresentValueStrides[2];
     int4 heads[2];
     int4 keySequenceLength[2];

@@ -368,7 +368,6 @@ struct Dimension
     int4 pastValueStrides[2];
     int4 pastSequenceLengthsSizes[2];
     int4 pastSequenceLengthsStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 outputPresentKeySizes[2];
     int4 outputPresentKeyStrides[2];

@@ -192,7 +192,6 @@ struct Dimension
     int4 outputScaleStrides[2];
     int4 outputZeroPointSizes[2];
     int4 outputZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 strides[2];
     int4 dilations[2];
@@ -219,7 +218,6 @@ struct Dimension
     int4 outputScaleStrides[2];
     int4 outputZeroPointSizes[2];
     int4 outputZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 strides[2];
     int4 dilations[2];

@@ -326,7 +326,6 @@ struct Dimension
     int4 outputScaleStrides[2];
     int4 outputZeroPointSizes[2];
     int4 outputZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 groupCount[2];
     int4 groupCount2[2];
@@ -383,7 +382,6 @@ struct Dimension
     int4 outputScaleStrides[2];
     int4 outputZeroPointSizes[2];
     int4 outputZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 groupCount[2];
     int4 groupCount2[2];
@@ -434,7 +432,6 @@ struct Dimension
     int4 outputScaleStrides[2];
     int4 outputZeroPointSizes[2];
     int4 outputZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 groupCount[2];
     int4 groupCount2[2];

@@ -239,7 +239,6 @@ struct Dimension
     int4 outputScaleStrides[2];
     int4 outputZeroPointSizes[2];
     int4 outputZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     uint matrices;
     uint matrixRows;
@@ -278,7 +277,6 @@ struct Dimension
     int4 outputScaleStrides[2];
     int4 outputZeroPointSizes[2];
     int4 outputZeroPointStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     uint count;  // elements to write
     uint first;  // the number of the first one

@@ -114,7 +114,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the output: planes, rows, columns
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     float4 scales[2];
     Dimension tiles[2];  // of a plane, down and across
@@ -126,7 +125,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     float4 scales[2];
     int4 keptCoordinateSizes[2];

@@ -114,7 +114,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the output: planes, rows, columns
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
@@ -129,7 +128,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];

@@ -123,7 +123,6 @@ struct Dimension
     int4 batchIndicesStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 outputROIGradientSizes[2];
     int4 outputROIGradientStrides[2];
     int4 inputGradientSizes2[2];
     int4 inputGradientSizes3[2];

@@ -92,7 +92,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 blocksPerDimension[2];
     int4 inputSizes2[2];

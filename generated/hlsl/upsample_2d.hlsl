@@ -101,7 +101,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the output: planes, rows, columns
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
@@ -116,7 +115,6 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
-    int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptCoordinateSizes[2];
     uint count;  // elements to write

@@ -22,7 +22,7 @@
 
 #define DMLOPS_MAX_DEFINES 124
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 544
+#define DMLOPS_MAX_CONSTANTS 484
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_READ_WRITE_OUTPUTS 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* instead of a member: a scratch buffer */
@@ -511,17 +511,6 @@ DMLOPS_CALLED void dmlops_plan_int_512_extend(
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, int64_t item) {
-    if (count > 512 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
 typedef struct dmlops_plan_int_32 {
     int64_t count;
     int64_t items[32];
@@ -749,6 +738,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Intermediate_list kept;
     dmlops_plan_Pass_list passes;
     int64_t ranks;
+    int64_t sized;
     dmlops_plan_text_list lists;
     int64_t float_lists;
     int64_t boxes;
@@ -4436,28 +4426,32 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
     return row;
 }
 
-/* Defines the macros of the tensors that are present and binds the resources of all; returns their sizes and strides as
-   words. */
+/* Defines the macros of the tensors that are present and binds the resources of all; returns the sizes and strides that
+   are constants, as words. */
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
     dmlops_plan_int_512 lists;
     lists.count = 0;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (!tensor->is_present) {
-            dmlops_plan_int_512_fill(planning, &lists, 16, 0);
-        } else {
+        if (tensor->is_present) {
             dmlops_plan_define_tensor(planning, tensor);
             if (((shader->ranks >> place) & 1) == 1) {
                 dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
             }
-            dmlops_plan_int_512_extend(planning, &lists, tensor->sizes.count, tensor->sizes.items);
-            dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->sizes.count), 0);
-            dmlops_plan_int_512_extend(planning, &lists, tensor->strides.count, tensor->strides.items);
-            dmlops_plan_int_512_fill(planning, &lists, dmlops_subtract(8, tensor->strides.count), 0);
             if (tensor->is_held) {
                 dmlops_out_read_write(planning, &tensor->buffer);
             }
+        }
+        if (((shader->sized >> place) & 1) == 1) {
+            dmlops_plan_int_8 made_1;
+            dmlops_plan_padded(planning, &tensor->sizes, &made_1);
+            dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
+        }
+        if (shader->passes.count > 0) {
+            dmlops_plan_int_8 made_2;
+            dmlops_plan_padded(planning, &tensor->strides, &made_2);
+            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
         }
         dmlops_plan_bind(planning, tensor);
     }
@@ -11774,6 +11768,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -11864,6 +11859,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -11979,6 +11975,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -12068,6 +12065,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
     5,
+    15,
     {8, dmlops_convolution_lists},
     0,
     64,
@@ -12207,6 +12205,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
     5,
+    7,
     {0, NULL},
     0,
     0,
@@ -12277,6 +12276,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -12320,6 +12320,7 @@ static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
+    1,
     1,
     {5, dmlops_average_pooling_lists},
     0,
@@ -12419,6 +12420,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling_passes},
     1,
+    1,
     {4, dmlops_lp_pooling_lists},
     0,
     8,
@@ -12477,6 +12479,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {1, dmlops_max_pooling_passes},
     1,
+    1,
     {4, dmlops_max_pooling_lists},
     0,
     8,
@@ -12532,6 +12535,7 @@ static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
+    7,
     7,
     {1, dmlops_roi_pooling_lists},
     0,
@@ -12706,6 +12710,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
     1,
+    1,
     {0, NULL},
     0,
     0,
@@ -12858,6 +12863,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -12898,6 +12904,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     {0, NULL},
     15,
+    0,
     {0, NULL},
     0,
     0,
@@ -12946,6 +12953,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {1, dmlops_local_response_normalization_passes},
     3,
+    1,
     {2, dmlops_local_response_normalization_lists},
     0,
     2,
@@ -12998,6 +13006,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -13041,6 +13050,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
     255,
+    63,
     {5, dmlops_rnn_lists},
     0,
     0,
@@ -13120,6 +13130,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
     2047,
+    255,
     {6, dmlops_lstm_lists},
     0,
     0,
@@ -13213,6 +13224,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_kept},
     {6, dmlops_gru_passes},
     255,
+    63,
     {5, dmlops_gru_lists},
     0,
     0,
@@ -13498,6 +13510,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
     5,
+    1,
     {4, dmlops_max_pooling1_lists},
     0,
     8,
@@ -13559,6 +13572,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
     7,
+    3,
     {0, NULL},
     0,
     0,
@@ -13655,6 +13669,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
+    1,
     1,
     {1, dmlops_resample_lists},
     1,
@@ -13933,6 +13948,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
     5,
+    1,
     {5, dmlops_max_pooling2_lists},
     0,
     16,
@@ -14080,6 +14096,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     {0, NULL},
     7,
+    0,
     {0, NULL},
     0,
     0,
@@ -14129,6 +14146,7 @@ static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
+    1,
     1,
     {3, dmlops_resample1_lists},
     7,
@@ -14185,6 +14203,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
     11,
+    15,
     {0, NULL},
     0,
     0,
@@ -14256,6 +14275,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
     167,
+    255,
     {0, NULL},
     0,
     0,
@@ -14336,12 +14356,13 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
-static const int64_t dmlops_convolution_integer_divisors[] = {10};
+static const int64_t dmlops_convolution_integer_divisors[] = {9};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
     11,
+    15,
     {8, dmlops_convolution_integer_lists},
     0,
     64,
@@ -14442,12 +14463,13 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
-static const int64_t dmlops_quantized_linear_convolution_divisors[] = {20};
+static const int64_t dmlops_quantized_linear_convolution_divisors[] = {19};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
     503,
+    511,
     {11, dmlops_quantized_linear_convolution_lists},
     0,
     64,
@@ -14669,11 +14691,12 @@ static const uint8_t dmlops_activation_relu_grad_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
-static const int64_t dmlops_average_pooling_grad_divisors[] = {4};
+static const int64_t dmlops_average_pooling_grad_divisors[] = {3};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
+    1,
     1,
     {6, dmlops_average_pooling_grad_lists},
     0,
@@ -14726,12 +14749,13 @@ static const uint8_t dmlops_average_pooling_grad_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
-static const int64_t dmlops_max_pooling_grad_divisors[] = {6};
+static const int64_t dmlops_max_pooling_grad_divisors[] = {5};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
     1,
+    3,
     {6, dmlops_max_pooling_grad_lists},
     0,
     16,
@@ -14806,6 +14830,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
     1,
+    3,
     {3, dmlops_resample_grad_lists},
     7,
     0,
@@ -14895,6 +14920,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {0, NULL},
     255,
+    0,
     {0, NULL},
     0,
     0,
@@ -14940,6 +14966,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -14978,6 +15005,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -15017,6 +15045,7 @@ static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
+    15,
     15,
     {0, NULL},
     0,
@@ -15165,6 +15194,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
     7,
+    3,
     {3, dmlops_local_response_normalization_grad_lists},
     0,
     2,
@@ -15239,6 +15269,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -15307,6 +15338,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -15347,6 +15379,7 @@ static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
+    15,
     15,
     {0, NULL},
     0,
@@ -15421,6 +15454,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
     63,
+    31,
     {3, dmlops_roi_align_grad_lists},
     0,
     3,
@@ -15535,6 +15569,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     {0, NULL},
     9,
+    0,
     {0, NULL},
     0,
     0,
@@ -15584,6 +15619,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -15731,6 +15767,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -15767,6 +15804,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader 
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -15803,6 +15841,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     {0, NULL},
     0,
     0,
@@ -15843,6 +15882,7 @@ static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
+    1,
     1,
     {3, dmlops_resample2_lists},
     7,
@@ -15905,6 +15945,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
     1,
+    3,
     {3, dmlops_resample_grad1_lists},
     7,
     0,
@@ -15981,11 +16022,12 @@ static const uint8_t dmlops_diagonal_matrix1_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"};
-static const int64_t dmlops_multihead_attention_divisors[] = {32, 33};
+static const int64_t dmlops_multihead_attention_divisors[] = {29, 30};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
     16383,
+    2047,
     {6, dmlops_multihead_attention_lists},
     0,
     0,
@@ -16424,6 +16466,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling1_passes},
     1,
+    1,
     {5, dmlops_lp_pooling1_lists},
     0,
     16,
@@ -16484,6 +16527,7 @@ static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
+    1,
     1,
     {6, dmlops_average_pooling1_lists},
     0,
@@ -16614,6 +16658,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
     31,
+    31,
     {6, dmlops_quantized_linear_average_pooling_lists},
     0,
     16,
@@ -16726,6 +16771,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
     103,
+    127,
     {0, NULL},
     0,
     0,
@@ -16804,6 +16850,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     {0, NULL},
     7,
+    0,
     {0, NULL},
     0,
     0,
@@ -16849,11 +16896,12 @@ static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
-static const int64_t dmlops_multihead_attention1_divisors[] = {34, 35};
+static const int64_t dmlops_multihead_attention1_divisors[] = {33, 34};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
     32767,
+    28671,
     {6, dmlops_multihead_attention1_lists},
     0,
     0,
@@ -17352,6 +17400,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
     1,
+    1,
     {3, dmlops_resample3_lists},
     7,
     0,
@@ -17409,12 +17458,13 @@ static const uint8_t dmlops_resample3_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
-static const int64_t dmlops_fold_divisors[] = {6};
+static const int64_t dmlops_fold_divisors[] = {5};
 static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
     3,
+    1,
     {6, dmlops_fold_lists},
     0,
     32,
@@ -17482,12 +17532,13 @@ static const uint8_t dmlops_fold_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
-static const int64_t dmlops_unfold_divisors[] = {4, 5};
+static const int64_t dmlops_unfold_divisors[] = {3, 4};
 static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
     3,
+    1,
     {6, dmlops_unfold_lists},
     0,
     0,

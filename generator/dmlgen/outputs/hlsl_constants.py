@@ -36,6 +36,8 @@ class Constants:
         self._known: dict[ir.Expr, str] = {}
         self.divisors: dict[str, Constant] = {}
         """The reciprocals of lists, by the names of the lists."""
+        self.used: set[str] = set()
+        """The names of those whose values were asked for."""
         self.boxes: set[str] = set()
         """The names of the lists that are sizes of boxes that are visited row by row."""
 
@@ -64,7 +66,9 @@ class Constants:
         """The constant with the value of an expression; `kind` if that does not follow from its type."""
         if node not in self._known:
             self._add(node, kind or {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind))
-        return self._all[self._known[node]]
+        name = self._known[node]
+        self.used.add(name)
+        return self._all[name]
 
     def put(self, kind: str, name: str, node: ir.Expr) -> None:
         """Adds a constant by its name."""

@@ -35,6 +35,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[],
     ranks=1,
+    sized=0,
     lists=[],
     float_lists=0,
     boxes=0,

@@ -41,6 +41,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 3, 0, 8, 0, False, -1, -1)],
     ranks=5,
+    sized=15,
     lists=[
         "OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW",
         "INPUT_SIZES2",

@@ -56,6 +56,7 @@ SHADER = DefinitionShader(
         Pass(0, False, 6, 0, 64, 8, False, -1, -1), Pass(1, False, 7, 0, 128, 8, False, -1, -1),
     ],
     ranks=255,
+    sized=63,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
     float_lists=0,
     boxes=0,

@@ -38,6 +38,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     ranks=3,
+    sized=1,
     lists=["BEFORE", "SPAN"],
     float_lists=0,
     boxes=2,

@@ -38,6 +38,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     ranks=1,
+    sized=1,
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     float_lists=0,
     boxes=8,

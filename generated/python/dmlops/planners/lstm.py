@@ -57,6 +57,7 @@ SHADER = DefinitionShader(
         Pass(2, False, 10, 0, 1024, 2, False, -1, -1),
     ],
     ranks=2047,
+    sized=255,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"],
     float_lists=0,
     boxes=0,

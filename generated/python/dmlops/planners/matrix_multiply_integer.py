@@ -41,6 +41,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
     ranks=11,
+    sized=15,
     lists=[],
     float_lists=0,
     boxes=0,

@@ -41,6 +41,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 7, 0, 128, 0, False, -1, -1)],
     ranks=103,
+    sized=127,
     lists=[],
     float_lists=0,
     boxes=0,

@@ -38,6 +38,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 0, False, -1, -1)],
     ranks=5,
+    sized=1,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     float_lists=0,
     boxes=16,

@@ -38,6 +38,7 @@ SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_LAST", False, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, 0, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1)],
     ranks=7,
+    sized=3,
     lists=[],
     float_lists=0,
     boxes=0,

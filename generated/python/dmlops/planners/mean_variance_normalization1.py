@@ -36,6 +36,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[],
     ranks=7,
+    sized=0,
     lists=[],
     float_lists=0,
     boxes=0,

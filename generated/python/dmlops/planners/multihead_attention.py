@@ -54,12 +54,13 @@ SHADER = DefinitionShader(
         Pass(6, False, 13, 0, 8192, 4, False, -1, -1),
     ],
     ranks=16383,
+    sized=2047,
     lists=[
         "HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"
     ],
     float_lists=0,
     boxes=0,
-    divisors=[32, 33],
+    divisors=[29, 30],
     bounds=[],
     float_numbers=1032,
     is_fused=False,

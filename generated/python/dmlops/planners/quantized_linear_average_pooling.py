@@ -39,6 +39,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1)],
     ranks=31,
+    sized=31,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
     float_lists=0,
     boxes=16,

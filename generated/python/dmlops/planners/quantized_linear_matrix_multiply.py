@@ -41,6 +41,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 8, 0, 256, 0, False, -1, -1)],
     ranks=167,
+    sized=255,
     lists=[],
     float_lists=0,
     boxes=0,

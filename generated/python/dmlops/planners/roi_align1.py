@@ -44,6 +44,7 @@ SHADER = DefinitionShader(
     ],
     passes=[Pass(0, True, 0, 15, 0, 7, False, -1, -1), Pass(1, False, 3, 0, 8, 13, False, -1, 1)],
     ranks=15,
+    sized=15,
     lists=[],
     float_lists=0,
     boxes=0,

@@ -52,6 +52,7 @@ SHADER = DefinitionShader(
         Pass(4, False, 4, 0, 16, 125, False, -1, -1), Pass(5, False, 5, 0, 32, 77, False, -1, -1),
     ],
     ranks=63,
+    sized=31,
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"],
     float_lists=0,
     boxes=3,

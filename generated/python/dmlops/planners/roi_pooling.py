@@ -37,6 +37,7 @@ SHADER = DefinitionShader(
     kept=[],
     passes=[Pass(0, False, 2, 0, 4, 0, False, -1, 1)],
     ranks=7,
+    sized=7,
     lists=["POOLED"],
     float_lists=0,
     boxes=0,

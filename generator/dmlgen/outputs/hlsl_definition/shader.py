@@ -174,9 +174,20 @@ class DefinitionShader(WithTensors):
         return {name: node for one in self.forms for name, node in one.operands.items()}
 
     @property
+    def sized(self) -> tuple[Tensor, ...]:
+        """The tensors whose sizes are constants: those that are read, to which coordinates are clamped, and
+        those whose sizes a value needs."""
+        by_lanes = "" if self.lanes is None else self.lanes.output
+        read = {one.member for one in self.inputs} | {*self.held, by_lanes} if self.passes else set()
+        used = self.constants.used
+        return tuple(one for one in self.tensors if one.member in read or f"{one.local}Sizes" in used)
+
+    @property
     def sizes_and_strides(self) -> tuple[str, ...]:
-        """The lists that belong to tensors, which precede other lists among the constants."""
-        return tuple(f"{tensor.local}{what}" for tensor in self.tensors for what in ("Sizes", "Strides"))
+        """The lists that belong to tensors, which precede other lists among the constants. Where there are no
+        passes but rows, nothing is accessed by coordinate."""
+        lists = (("Sizes", self.sized), ("Strides", self.tensors if self.passes else ()))
+        return tuple(f"{one.local}{what}" for one in self.tensors for what, has in lists if one in has)
 
 
 def text(shader: DefinitionShader, templates: Templates) -> bytes:

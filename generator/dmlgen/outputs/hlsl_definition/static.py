@@ -43,6 +43,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
     }
     known: dict[str, Sequence[int | str] | int] = {
         "ranks": sum(1 << tensors.index(one.member) for one in shader.ranked),
+        "sized": sum(1 << tensors.index(one.member) for one in shader.sized),
         "lists": [one.macro for one in known_lists],
         "float_lists": sum(1 << n for n, one in enumerate(known_lists) if one.kind == "floats"),
         "boxes": sum(1 << n for n, one in enumerate(known_lists) if one.name in constants.boxes),

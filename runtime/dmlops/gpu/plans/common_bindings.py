@@ -51,22 +51,20 @@ def dimension_of_rows(sizes: Sizes) -> int:
 
 
 def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> Lists:
-    """Defines the macros of the tensors that are present and binds the resources of all; returns their sizes
-    and strides as words."""
+    """Defines the macros of the tensors that are present and binds the resources of all; returns the
+    sizes and strides that are constants, as words."""
     lists: Lists = []
     for place, tensor in enumerate(op.tensors):
-        if not tensor.is_present:
-            lists.extend([0] * 16)
-        else:
+        if tensor.is_present:
             define_tensor(out, tensor)
             if shader.ranks >> place & 1 == 1:
                 out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
-            lists.extend(tensor.sizes)
-            lists.extend([0] * (8 - len(tensor.sizes)))
-            lists.extend(tensor.strides)
-            lists.extend([0] * (8 - len(tensor.strides)))
             if tensor.is_held:
                 out.read_write(tensor.buffer)
+        if shader.sized >> place & 1 == 1:
+            lists.extend(padded(tensor.sizes))
+        if len(shader.passes) > 0:
+            lists.extend(padded(tensor.strides))
         bind(out, tensor)
     return lists
 

@@ -145,15 +145,16 @@ class SelectedPass(NamedTuple):
 class DefinitionShader(NamedTuple):
     """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
     further lists and of numbers that bound loops, and faster passes to outputs and intermediate tensors.
-    `ranks` has a bit for each tensor whose rank does not follow from another one's, `float_lists` and
-    `float_numbers` for each list and each number passed as the bits of floats, `boxes` for each list of sizes
-    of a box that is visited row by row. `divisors` are the lists that come with reciprocals, by number among
-    all lists; those of tensors come first. `writes_pairs`: all passes follow the definition, where a thread
-    may compute two elements."""
+    `ranks` has a bit for each tensor whose rank does not follow from another one's, `sized` for each whose
+    sizes are constants, `float_lists` and `float_numbers` for each list and each number passed as the bits of
+    floats, `boxes` for each list of sizes of a box that is visited row by row. `divisors` are the lists that
+    come with reciprocals, by number among all lists; those of tensors come first. `writes_pairs`: all passes
+    follow the definition, where a thread may compute two elements."""
 
     kept: Sequence[Intermediate]
     passes: Sequence[Pass]
     ranks: int
+    sized: int
     lists: Sequence[str]
     float_lists: int
     boxes: int
