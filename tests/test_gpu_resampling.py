@@ -270,7 +270,7 @@ def test_gradients_of_regions_have_the_bytes_of_the_definition(
     desc, inputs = regions(function, channels, count)
     assert "ELEMENTS_PER_THREAD" in gpu.plan(desc).dispatches[-1].defines
     (selecting,) = run_in_guard_zones(device, desc, inputs).values()
-    monkeypatch.setattr(sparse_sum, "SELECTED_ROOM", 0)
+    monkeypatch.setattr(sparse_sum, "SPARSE_SUM_ROOM", 0)
     assert "ELEMENTS_PER_THREAD" not in gpu.plan(desc).dispatches[-1].defines
     (testing,) = run_in_guard_zones(device, desc, inputs).values()
     assert selecting.tobytes() == testing.tobytes()

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from dmlgen.schedules.lanes import Lanes
-from dmlgen.schedules.sparse_sum import Selected
+from dmlgen.schedules.sparse_sum import SparseSum
 from schedule_cases import Variant, operators_with
 
 
 def test_gradients_of_sampling_add_up_selected_terms() -> None:
     """Each with the dimensions tested, and the one whose elements share the terms."""
-    found = operators_with(Selected)
+    found = operators_with(SparseSum)
     assert {name: (list(form.tests), form.apart) for name, form in found.items()} == {
         "ROI_ALIGN_GRAD": ([0, 2, 3], 1)
     }
@@ -51,7 +51,7 @@ def variant(folder: Path, value: str) -> Variant:
     ids=["regions", "cells", "with one more condition", "with one of two coordinates"],
 )
 def test_selected_terms_are_found(term: str, condition: str, tmp_path: Path) -> None:
-    assert variant(tmp_path, SUM.format(term, condition)).form_of(Selected) is not None
+    assert variant(tmp_path, SUM.format(term, condition)).form_of(SparseSum) is not None
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_selected_terms_are_found(term: str, condition: str, tmp_path: Path) -> 
     ids=["one test", "one test of one coordinate", "all coordinates tested", "one of two tests"],
 )
 def test_terms_that_nearly_are_selected_are_not(term: str, condition: str, tmp_path: Path) -> None:
-    assert variant(tmp_path, SUM.format(term, condition)).form_of(Selected) is None
+    assert variant(tmp_path, SUM.format(term, condition)).form_of(SparseSum) is None
 
 
 @pytest.mark.parametrize(

@@ -697,12 +697,12 @@ typedef struct dmlops_plan_SeparablePass {
     int by_axis;
 } dmlops_plan_SeparablePass;
 
-typedef struct dmlops_plan_SelectedPass {
+typedef struct dmlops_plan_SparseSumPass {
     int64_t number;
     int64_t output;
     int64_t tested;
     int64_t axis;
-} dmlops_plan_SelectedPass;
+} dmlops_plan_SparseSumPass;
 
 typedef struct dmlops_plan_Intermediate_list {
     int64_t count;
@@ -754,7 +754,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_RowsPass rows;
     dmlops_plan_SumsPass_list sums;
     dmlops_plan_SeparablePass_list separable;
-    dmlops_plan_SelectedPass selected;
+    dmlops_plan_SparseSumPass sparse_sum;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Activation {
@@ -2990,7 +2990,7 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, int waits);
-DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
     selection, const dmlops_plan_Pass* one, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -8565,8 +8565,8 @@ DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_
 /* The tables of the output that sums selected terms, if there is one and they have room. */
 DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result) {
-    const dmlops_plan_SelectedPass * selected = &shader->selected;
-    if ((selected->number == -1) || !op->tensors.items[dmlops_item(planning, selected->output,
+    const dmlops_plan_SparseSumPass * sparse_sum = &shader->sparse_sum;
+    if ((sparse_sum->number == -1) || !op->tensors.items[dmlops_item(planning, sparse_sum->output,
         op->tensors.count)].is_present) {
         result->rows = 0;
         result->blocks = 0;
@@ -8574,11 +8574,11 @@ DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dml
         return;
     }
     int64_t coordinates = 0;
-    for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, selected->output, op->tensors.count)].sizes.count;
-        ++d) {
-        const int64_t size = op->tensors.items[dmlops_item(planning, selected->output,
+    for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, sparse_sum->output,
+        op->tensors.count)].sizes.count; ++d) {
+        const int64_t size = op->tensors.items[dmlops_item(planning, sparse_sum->output,
             op->tensors.count)].sizes.items[d];
-        coordinates = dmlops_add(coordinates, dmlops_multiply(size, (selected->tested >> d) & 1));
+        coordinates = dmlops_add(coordinates, dmlops_multiply(size, (sparse_sum->tested >> d) & 1));
     }
     int64_t rows = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &op->terms), 32);
     if (dmlops_plan_times(planning, dmlops_add(rows, dmlops_plan_ceil_div(planning, rows, 32)), coordinates) >
@@ -8742,7 +8742,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
             space.words, &made_3);
         dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
-    if (shader->selected.number != -1) {
+    if (shader->sparse_sum.number != -1) {
         dmlops_plan_int_8 made_4;
         dmlops_plan_selection_words(planning, &selection, first_of_selection, &made_4);
         dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
@@ -8848,8 +8848,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     }
     dmlops_plan_Selection selection;
     dmlops_plan_selection_of(planning, op, shader, &selection);
-    if ((selection.rows > 0) && (one->outputs == dmlops_shift(1, shader->selected.output))) {
-        dmlops_plan_dispatch_selected(planning, op, shader, known, &selection, one, waits);
+    if ((selection.rows > 0) && (one->outputs == dmlops_shift(1, shader->sparse_sum.output))) {
+        dmlops_plan_dispatch_sparse_sum(planning, op, shader, known, &selection, one, waits);
         return;
     }
     int64_t each = 1;
@@ -8971,10 +8971,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
 }
 
 /* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
     selection, const dmlops_plan_Pass* one, int waits) {
-    const dmlops_plan_SelectedPass * selected = &shader->selected;
+    const dmlops_plan_SparseSumPass * sparse_sum = &shader->sparse_sum;
     int64_t first = 0;
     for (int64_t place = 0; place < 2; ++place) {
         dmlops_plan_int_8 table;
@@ -8983,7 +8983,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
         dmlops_plan_int_8_append(planning, &table, selection->coordinates);
         dmlops_plan_Pass finding;
         finding = *one;
-        finding.number = dmlops_add(selected->number, place);
+        finding.number = dmlops_add(sparse_sum->number, place);
         finding.writes_kept = 1;
         int64_t entries = dmlops_plan_element_count(planning, &table);
         dmlops_plan_Threads threads;
@@ -8992,17 +8992,17 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
         dmlops_plan_dispatch_box(planning, op, known, &finding, &table, entries, first, &threads, (place > 0) || waits);
         first = dmlops_add(first, entries);
     }
-    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, selected->output,
+    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, sparse_sum->output,
         op->tensors.count)].sizes;
-    int64_t each = dmlops_plan_elements_along(planning, sizes->items[dmlops_item(planning, selected->axis,
+    int64_t each = dmlops_plan_elements_along(planning, sizes->items[dmlops_item(planning, sparse_sum->axis,
         sizes->count)]);
     dmlops_plan_int_8 shape;
-    dmlops_plan_shape_of_threads(planning, sizes, selected->axis, each, &shape);
+    dmlops_plan_shape_of_threads(planning, sizes, sparse_sum->axis, each, &shape);
     int64_t count = dmlops_plan_element_count(planning, &shape);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), each);
     dmlops_plan_Pass summing;
     summing = *one;
-    summing.number = dmlops_add(selected->number, 2);
+    summing.number = dmlops_add(sparse_sum->number, 2);
     dmlops_plan_Threads made_1;
     made_1.threads = count;
     made_1.in_group = 256;

@@ -27,7 +27,7 @@ TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 
 
 @dataclass(frozen=True)
-class Selected(FastForm):
+class SparseSum(FastForm):
     """A faster way to compute an output from a sum of selected terms (`schedules`).
 
     The terms are those of a box, whose sizes are `terms`, the same for all elements; in expressions, TERM is
@@ -46,16 +46,16 @@ class Selected(FastForm):
     value: ir.Expr
 
 
-def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Selected | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> SparseSum | None:
     """The sum of selected terms that one output of a definition amounts to."""
     for output, value in defines.outputs.items():
         if facts.members[output].count is None and not facts.may_be(output, "FLOAT64"):
             with suppress(Unfit):
-                return _selected(output, value, facts)
+                return _sparse_sum(output, value, facts)
     return None
 
 
-def _selected(output: str, value: ir.Expr, facts: TensorFacts) -> Selected:
+def _sparse_sum(output: str, value: ir.Expr, facts: TensorFacts) -> SparseSum:
     folds = [part for part in ir.walk(value) if isinstance(part, ir.Fold)]
     found = fit(_SUM, folds[0] if len(folds) == 1 else None)
     of_term: dict[ir.Expr, ir.Expr] = {
@@ -75,7 +75,7 @@ def _selected(output: str, value: ir.Expr, facts: TensorFacts) -> Selected:
     untested = [d for d in range(facts.rank(output) or 0) if d not in of_dimensions]
     if len(of_dimensions) < 2 or not untested or folds[0].type != ir.FLOAT:
         raise Unfit
-    return Selected(
+    return SparseSum(
         output=output,
         terms=ir.Binary("+", ir.ListOf((found.count,)), found.box, ir.INTS),
         tests={d: tuple(of_dimensions[d]) for d in sorted(of_dimensions)},

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from dmlgen.diagnostics import Finding
 from dmlgen.memory import Memory
+from dmlgen.names import snake
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import forms_of, schedule_of
 
@@ -81,7 +82,7 @@ _FORMS: tuple[tuple[str, Mapping[str, str], str], ...] = (
      "LSTM"),
     ("sums", {"InputProjection": "WeightTensor", "Update": "RecurrenceTensor", "Reset": "RecurrenceTensor",
               "Hidden": "RecurrenceTensor"}, "GRU"),
-    ("selected", {"output": "OutputGradientTensor"}, "ROI_ALIGN_GRAD"),
+    ("sparse_sum", {"output": "OutputGradientTensor"}, "ROI_ALIGN_GRAD"),
     ("attention", {"target": "Context", "query": "Query", "key": "PresentKey", "value": "PresentValue"},
      "MULTIHEAD_ATTENTION MULTIHEAD_ATTENTION1"),
 )  # fmt: skip
@@ -91,7 +92,7 @@ FORMS: Mapping[str, Roles] = {name: {form: roles} for form, roles, names in _FOR
 def found(registry: Registry, operator: Operator) -> Roles:
     """The forms of a definition."""
     schedule = schedule_of(registry, operator)
-    forms = {type(one).__name__.lower(): dict(one.roles) for one in forms_of(registry, operator)}
+    forms = {snake(type(one).__name__): dict(one.roles) for one in forms_of(registry, operator)}
     return forms if schedule is None else {schedule.form: {}}
 
 

@@ -16,10 +16,10 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -51,7 +51,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0),
     sums=[],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("ACTIVATION_LOG_SOFTMAX", "InputTensor", "INPUT")

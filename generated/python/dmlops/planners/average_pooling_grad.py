@@ -19,10 +19,10 @@ from ..gpu.plans.definition_types import (
     Pass,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -55,7 +55,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("AVERAGE_POOLING_GRAD", "InputGradientTensor", "INPUT_GRADIENT")

@@ -16,10 +16,10 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -51,7 +51,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(0, 5, 31, 30, 0, 32, 0, 5, 0, 0, 0, 0),
     sums=[],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION", "InputTensor", "INPUT")

@@ -17,10 +17,10 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -52,7 +52,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 31, 28, 0, 32, 192, 5, 1, 2, 0, 0),
     sums=[],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION_TRAINING_GRAD", "InputTensor", "INPUT")

@@ -27,10 +27,10 @@ from ..gpu.plans.definition_types import (
     Pass,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
     SumsPass,
 )
 from ..gpu.plans.gemm_view import (
@@ -75,7 +75,7 @@ SHADER = DefinitionShader(
         SumsPass(4, 0, 2, -1, 4, 2, 8, 4), SumsPass(5, 0, 2, -1, 8, 1, 8, 4),
     ],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("GRU", "InputTensor", "INPUT")

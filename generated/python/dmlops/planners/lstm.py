@@ -28,10 +28,10 @@ from ..gpu.plans.definition_types import (
     Pass,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
     SumsPass,
 )
 from ..gpu.plans.gemm_view import (
@@ -73,7 +73,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[SumsPass(3, 0, 1, 0, 0, 1, 10, 5), SumsPass(4, 0, 2, -1, 4, 4, 8, 4)],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("LSTM", "InputTensor", "INPUT")

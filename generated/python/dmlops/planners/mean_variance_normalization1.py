@@ -17,10 +17,10 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -52,7 +52,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0),
     sums=[],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MEAN_VARIANCE_NORMALIZATION1", "InputTensor", "INPUT")

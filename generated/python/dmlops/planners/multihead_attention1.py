@@ -20,10 +20,10 @@ from ..gpu.plans.definition_types import (
     Pass,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
     View,
 )
 from ..gpu.plans.gemm_view import (
@@ -73,7 +73,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MULTIHEAD_ATTENTION1", "QueryTensor", "QUERY")

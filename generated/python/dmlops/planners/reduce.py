@@ -17,10 +17,10 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -52,7 +52,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 12, 3),
     sums=[],
     separable=[],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("REDUCE", "InputTensor", "INPUT")

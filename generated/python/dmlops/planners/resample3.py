@@ -19,11 +19,11 @@ from ..gpu.plans.definition_types import (
     Pass,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     SeparablePass,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -60,7 +60,7 @@ SHADER = DefinitionShader(
         SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, True, True),
         SeparablePass(4, 0, 1, False, False),
     ],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RESAMPLE3", "InputTensor", "INPUT")

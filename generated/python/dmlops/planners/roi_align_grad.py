@@ -20,10 +20,10 @@ from ..gpu.plans.definition_types import (
     Pass,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -68,7 +68,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    selected=SelectedPass(6, 4, 13, 1),
+    sparse_sum=SparseSumPass(6, 4, 13, 1),
 )
 
 TENSOR0 = absent("ROI_ALIGN_GRAD", "InputTensor", "INPUT")

@@ -18,11 +18,11 @@ from ..gpu.plans.definition_types import (
     Pass,
     Rows,
     RowsPass,
-    SelectedPass,
     Separable,
     SeparablePass,
     Sliding,
     SlidingPass,
+    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -55,7 +55,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, False, False)],
-    selected=SelectedPass(-1, -1, -1, -1),
+    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("UPSAMPLE_2D", "InputTensor", "INPUT")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import asks_presence, is_host_computed, walk_through
-from dmlgen.schedules.sparse_sum import Selected
+from dmlgen.schedules.sparse_sum import SparseSum
 from dmlgen.schedules.sums import Sums
 
 
@@ -51,7 +51,7 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
                 yield from filter(is_constant, (node.loop.lower, node.loop.upper))
 
 
-def truths_of_forms(sums: Sums | None, selected: Selected | None) -> Iterator[ir.Expr]:
+def truths_of_forms(sums: Sums | None, sparse_sum: SparseSum | None) -> Iterator[ir.Expr]:
     """The truth values that select values made of sums, or terms of a sum: a shader has no code for what is
     not selected."""
     for one in () if sums is None else sums.passes:
@@ -59,7 +59,7 @@ def truths_of_forms(sums: Sums | None, selected: Selected | None) -> Iterator[ir
             for node in walk_through(value):
                 if isinstance(node, ir.Member) and node.type == ir.BOOL:
                     yield node
-    terms = () if selected is None else (selected.term, selected.condition)
+    terms = () if sparse_sum is None else (sparse_sum.term, sparse_sum.condition)
     for node in (node for term in terms if term is not None for node in walk_through(term)):
         if node.type == ir.BOOL and is_constant(node):
             yield node

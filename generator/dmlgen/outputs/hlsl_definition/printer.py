@@ -21,7 +21,7 @@ from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sparse_sum import Selected
+from dmlgen.schedules.sparse_sum import SparseSum
 from dmlgen.schedules.sums import Sums
 
 F = TypeVar("F", bound=FastForm)
@@ -42,7 +42,7 @@ class ShaderPrinter(LoopPrinter):
         self.fused = ""
         self.listed: set[int] = set()
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
-        truths = truths_of_forms(self.form(Sums), self.form(Selected))
+        truths = truths_of_forms(self.form(Sums), self.form(SparseSum))
         for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths)):
             self.constants.add_bound(bound)
         lanes = self.form(Lanes)

@@ -9,23 +9,23 @@ from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPasses
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import Tensor
-from dmlgen.schedules.sparse_sum import Selected
+from dmlgen.schedules.sparse_sum import SparseSum
 
 
 @dataclass(frozen=True)
-class SelectedPasses(FormPasses):
-    """Two passes that find bits, and the pass of the output; see `schedules.selected`. `tests` has a text for
-    each dimension tested; `terms` are the sizes of the box of terms."""
+class SparseSumPasses(FormPasses):
+    """Two passes that find bits, and the pass of the output; see `schedules.sparse_sum`. `tests` has a text
+    for each dimension tested; `terms` are the sizes of the box of terms."""
 
     output: Tensor
-    selected: Selected
+    sparse_sum: SparseSum
     terms: str
     tests: Mapping[int, str]
     condition: str
     term: str
     value: str
-    field = "selected"
-    template = "selected"
+    field = "sparse_sum"
+    template = "sparse_sum"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
@@ -33,31 +33,31 @@ class SelectedPasses(FormPasses):
             "number": self.number,
             "output": self.output.member,
             "tested": sum(1 << d for d in self.tests),
-            "axis": self.selected.apart,
+            "axis": self.sparse_sum.apart,
         }
         return (record,)
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
-        return {"terms": self.selected.terms}
+        return {"terms": self.sparse_sum.terms}
 
     @property
     def lists(self) -> tuple[str, ...]:
         return ("selection",)
 
 
-def selected_passes(printer: ShaderPrinter, selected: Selected, number: int) -> SelectedPasses:
+def sparse_sum_passes(printer: ShaderPrinter, sparse_sum: SparseSum, number: int) -> SparseSumPasses:
     """The passes of an output that sums selected terms, from `number` on."""
-    return SelectedPasses(
+    return SparseSumPasses(
         number=number,
-        output=printer.tensors[selected.output],
-        selected=selected,
-        terms=printer.deciding(selected.terms),
+        output=printer.tensors[sparse_sum.output],
+        sparse_sum=sparse_sum,
+        terms=printer.deciding(sparse_sum.terms),
         tests={
             d: printer.deciding(ir.Logic("and", tests) if len(tests) > 1 else tests[0])
-            for d, tests in selected.tests.items()
+            for d, tests in sparse_sum.tests.items()
         },
-        condition="" if selected.condition is None else printer.deciding(selected.condition),
-        term=printer.value(selected.term, False),
-        value=printer.stored(selected.output, selected.value),
+        condition="" if sparse_sum.condition is None else printer.deciding(sparse_sum.condition),
+        term=printer.value(sparse_sum.term, False),
+        value=printer.stored(sparse_sum.output, sparse_sum.value),
     )

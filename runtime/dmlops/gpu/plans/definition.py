@@ -136,7 +136,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     if way.attends:
         each = 1 if way.float16 == 0 else 2
         lists.extend(places_of(shader.attention, way.sources, op.kept_sizes, space.firsts, each, space.words))
-    if shader.selected.number != NONE:
+    if shader.sparse_sum.number != NONE:
         lists.extend(selection_words(selection, first_of_selection))
     if len(shader.kept) > 0 or shader.contraction.number != NONE:
         from_zeros = any(one.box != NONE for one in way.passes)
@@ -207,8 +207,8 @@ def dispatch_defined(
         dispatch_attention(out, op, shader, way, known, one, waits)
         return
     selection = selection_of(op, shader)
-    if selection.rows > 0 and one.outputs == 1 << shader.selected.output:
-        dispatch_selected(out, op, shader, known, selection, one, waits)
+    if selection.rows > 0 and one.outputs == 1 << shader.sparse_sum.output:
+        dispatch_sparse_sum(out, op, shader, known, selection, one, waits)
         return
     each = 1
     if one.axis != NONE:
@@ -288,7 +288,7 @@ def dispatch_attention(
         dispatch_box(out, op, known, one, sizes, count, 0, combining, True)
 
 
-def dispatch_selected(
+def dispatch_sparse_sum(
     out: Planning,
     op: Definition,
     shader: DefinitionShader,
@@ -298,21 +298,21 @@ def dispatch_selected(
     waits: bool,
 ) -> None:
     """The dispatches of an output in place of pass `one`: two that find the terms, one that sums them."""
-    selected = shader.selected
+    sparse_sum = shader.sparse_sum
     first = 0
     for place in range(2):
         table: Eight = [selection.blocks if place == 1 else selection.rows, selection.coordinates]
-        finding = one._replace(number=selected.number + place, writes_kept=True)  # a table, in scratch
+        finding = one._replace(number=sparse_sum.number + place, writes_kept=True)  # a table, in scratch
         entries = element_count(table)
         threads = Threads(32 * entries, DEFINITION_THREADS)
         dispatch_box(out, op, known, finding, table, entries, first, threads, place > 0 or waits)
         first += entries
-    sizes = op.tensors[selected.output].sizes
-    each = elements_along(sizes[selected.axis])
-    shape = shape_of_threads(sizes, selected.axis, each)
+    sizes = op.tensors[sparse_sum.output].sizes
+    each = elements_along(sizes[sparse_sum.axis])
+    shape = shape_of_threads(sizes, sparse_sum.axis, each)
     count = element_count(shape)
     out.define("ELEMENTS_PER_THREAD", each)
-    summing = one._replace(number=selected.number + 2)
+    summing = one._replace(number=sparse_sum.number + 2)
     dispatch_box(out, op, known, summing, shape, count, 0, Threads(count, DEFINITION_THREADS), True)
 
 

@@ -131,7 +131,7 @@ class SeparablePass(NamedTuple):
     by_axis: bool
 
 
-class SelectedPass(NamedTuple):
+class SparseSumPass(NamedTuple):
     """Passes from `number` on, or NONE, compute an output from sums of selected terms: those that pass tests
     of the coordinates along some dimensions, for which `tested` has a bit each. Dimension `axis` is not
     among them. `output` is a tensor by number."""
@@ -170,7 +170,7 @@ class DefinitionShader(NamedTuple):
     rows: RowsPass
     sums: Sequence[SumsPass]
     separable: Sequence[SeparablePass]
-    selected: SelectedPass
+    sparse_sum: SparseSumPass
 
 
 class Activation(NamedTuple):

@@ -12,9 +12,9 @@ from .definition_types import Definition, DefinitionShader
 from .loops import ceil_div, element_count, power_below, times
 from .operands import NONE, Eight
 
-SELECTED_LANES = 16  # NVIDIA H200: 4 at 0.84, 8 at 0.83, 32 at 0.81
+SPARSE_SUM_ELEMENTS = 16  # NVIDIA H200: 4 at 0.84, 8 at 0.83, 32 at 0.81
 "elements that share the search for their terms, at most"
-SELECTED_ROOM = 33554432  # 128 MiB
+SPARSE_SUM_ROOM = 33554432  # 128 MiB
 "words of tables that mark the terms to add, at most; with more, each element tests all terms"
 
 
@@ -29,14 +29,14 @@ class Selection(NamedTuple):
 
 def selection_of(op: Definition, shader: DefinitionShader) -> Selection:
     """The tables of the output that sums selected terms, if there is one and they have room."""
-    selected = shader.selected
-    if selected.number == NONE or not op.tensors[selected.output].is_present:
+    sparse_sum = shader.sparse_sum
+    if sparse_sum.number == NONE or not op.tensors[sparse_sum.output].is_present:
         return Selection(0, 0, 0)
     coordinates = 0
-    for d, size in enumerate(op.tensors[selected.output].sizes):
-        coordinates += size * (selected.tested >> d & 1)
+    for d, size in enumerate(op.tensors[sparse_sum.output].sizes):
+        coordinates += size * (sparse_sum.tested >> d & 1)
     rows = ceil_div(element_count(op.terms), 32)
-    if times(rows + ceil_div(rows, 32), coordinates) > SELECTED_ROOM:
+    if times(rows + ceil_div(rows, 32), coordinates) > SPARSE_SUM_ROOM:
         return Selection(0, 0, 0)
     return Selection(rows, ceil_div(rows, 32), coordinates)
 
@@ -54,4 +54,4 @@ def selection_words(selection: Selection, first: int) -> Eight:
 
 def elements_along(size: int) -> int:
     """The elements of a thread along a dimension of that size that no test depends on."""
-    return power_below(size, SELECTED_LANES)
+    return power_below(size, SPARSE_SUM_ELEMENTS)
