@@ -7459,7 +7459,7 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
         dmlops_multiply(own_rows, down)), across) >= least))) {
         own_rows = dmlops_multiply(own_rows, 2);
     }
-    int64_t threads = ((own_columns == 8) || is_alone) ? 256 : 128;
+    int64_t threads = 256;
     int is_large = dmlops_multiply(own_rows, own_columns) == 64;
     if (is_large && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(own_rows, 8)),
         across) >= 256)) {

@@ -19,16 +19,14 @@ from .operands import NONE, Eight, Sizes, Tensor, Tensors, is_float16
 from .planning import Planning
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
-SUMS_FEW_THREADS = 128  # NVIDIA H200: 64 at 0.84 to 1.02, 256 at 0.96 to 0.99
-"threads in a group whose threads have fewer than 8 columns each"
-SUMS_MANY_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.00, 128 at 1.00, 512 at 0.16 to 1.00
-"threads in any other group"
+SUMS_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.02, 128 at 0.95 to 1.03, 512 at 0.16 to 1.00
+"threads in a group"
 SUMS_ROWS = 4  # NVIDIA H200: 8 at 0.88 to 1.39
 "rows per group, in units of what a thread has"
 SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.91 to 0.96
 "the same where threads have the most sums that they can hold, and there are many groups"
 SUMS_LARGE_THREADS = 64  # NVIDIA H200: 256 at 0.86
-"threads in such a group"
+"threads in such a group, in place of SUMS_THREADS"
 SUMS_GROUPS = 256  # NVIDIA H200: 128 at 0.88 to 1.01, 512 at 0.97
 "groups that saturate a GPU; with fewer, each has fewer rows"
 SUMS_OWN = 64  # NVIDIA H200: 32 at 0.76 to 0.98, 128 at 0.96
@@ -37,7 +35,7 @@ SUMS_AHEAD = 32  # NVIDIA H200: 16 at 0.87 to 1.00, 64 at 1.01
 "weights that a thread prefetches, at most"
 SUMS_TILE = 5120  # NVIDIA H200: 1280 at 1.00, 2560 at 1.00, 10240 at 1.00
 "words of the factor in shared memory, at most"
-SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait for each other at 0.83
+SUMS_ALONE = 16384  # NVIDIA H200: 0 at 0.84
 "products per step of a recurrence up to which one group beats several that synchronize"
 SUMS_ALONE_ROWS = 16  # NVIDIA H200: 8 at 0.63, 32 at 1.00
 "the same as SUMS_ROWS in a group that is alone"
@@ -145,7 +143,7 @@ def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others:
     best = choose_tile(found, tiles, rates, False).tile
     in_group = best.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, best.columns)), others)
-    threads = SUMS_MANY_THREADS if best.wave_columns < 64 else SUMS_MANY_THREADS // 2  # of more sums each
+    threads = SUMS_THREADS if best.wave_columns < 64 else SUMS_THREADS // 2  # of more sums each
     return no_sums()._replace(
         rows=in_group,
         columns=best.columns,
@@ -178,8 +176,7 @@ def ordinary_tile(
         and times(ceil_div(rows, own_rows * down), across) >= least
     ):
         own_rows *= 2
-    threads = SUMS_MANY_THREADS if own_columns == 8 or is_alone else SUMS_FEW_THREADS
-    is_large = own_rows * own_columns == SUMS_OWN
+    threads, is_large = SUMS_THREADS, own_rows * own_columns == SUMS_OWN
     if is_large and times(ceil_div(rows, own_rows * SUMS_LARGE_ROWS), across) >= SUMS_GROUPS:
         down, threads = SUMS_LARGE_ROWS, SUMS_LARGE_THREADS
     lanes = threads * own_columns // (down * in_group)
