@@ -566,92 +566,52 @@ StateValue Map(INPUT_VALUE x) { return TiedRank(Opposite(x)); }
 static const StateValue NEUTRAL = (StateValue)-0.0;
 StateValue Map(INPUT_VALUE x) { return x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = total;
-    return Quotient(x, Convert(product, (REAL_VALUE)0));
-}
+INPUT_VALUE Finish(StateValue total) { return Quotient(total, Convert(product, (REAL_VALUE)0)); }
 #elif FUNCTION == 3  // L1
 static const StateValue NEUTRAL = (StateValue)-0.0;
 StateValue Map(INPUT_VALUE x) { return Abs(x); }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = total;
-    return x;
-}
+INPUT_VALUE Finish(StateValue total) { return total; }
 #elif FUNCTION == 4  // L2
 static const StateValue NEUTRAL = (StateValue)-0.0;
 StateValue Map(INPUT_VALUE x) { return x * x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = total;
-    return Sqrt(x);
-}
+INPUT_VALUE Finish(StateValue total) { return Sqrt(total); }
 #elif FUNCTION == 5  // LOG_SUM
 static const StateValue NEUTRAL = (StateValue)-0.0;
 StateValue Map(INPUT_VALUE x) { return x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = total;
-    return Log(x);
-}
+INPUT_VALUE Finish(StateValue total) { return Log(total); }
 #elif FUNCTION == 6  // LOG_SUM_EXP
 static const StateValue NEUTRAL = (StateValue)-0.0;
 StateValue Map(INPUT_VALUE x) { return Exp(x); }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = total;
-    return Log(x);
-}
+INPUT_VALUE Finish(StateValue total) { return Log(total); }
 #elif FUNCTION == 7  // MAX
 static const StateValue NEUTRAL = (StateValue)0;
 StateValue Map(INPUT_VALUE x) { return Rank(x); }
 StateValue Merge(StateValue x, StateValue y) { return max(x, y); }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = OfRank(total, (INPUT_VALUE)0);
-    return x;
-}
+INPUT_VALUE Finish(StateValue total) { return OfRank(total, (INPUT_VALUE)0); }
 #elif FUNCTION == 8  // MIN
 static const StateValue NEUTRAL = (StateValue)0;
 StateValue Map(INPUT_VALUE x) { return Rank(Opposite(x)); }
 StateValue Merge(StateValue x, StateValue y) { return max(x, y); }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = Opposite(OfRank(total, (INPUT_VALUE)0));
-    return x;
-}
+INPUT_VALUE Finish(StateValue total) { return Opposite(OfRank(total, (INPUT_VALUE)0)); }
 #elif FUNCTION == 9  // MULTIPLY
 static const StateValue NEUTRAL = (StateValue)1;
 StateValue Map(INPUT_VALUE x) { return x; }
 StateValue Merge(StateValue x, StateValue y) { return x * y; }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = total;
-    return x;
-}
+INPUT_VALUE Finish(StateValue total) { return total; }
 #elif FUNCTION == 10  // SUM
 static const StateValue NEUTRAL = (StateValue)-0.0;
 StateValue Map(INPUT_VALUE x) { return x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = total;
-    return x;
-}
+INPUT_VALUE Finish(StateValue total) { return total; }
 #elif FUNCTION == 11  // SUM_SQUARE
 static const StateValue NEUTRAL = (StateValue)-0.0;
 StateValue Map(INPUT_VALUE x) { return x * x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue total)
-{
-    const INPUT_VALUE x = total;
-    return x;
-}
+INPUT_VALUE Finish(StateValue total) { return total; }
 #endif
 
 State Neutral()

@@ -8146,25 +8146,19 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     }
     int has_statistics = rows->turns > 0;
     int has_elements = rows->each != 0;
-    dmlops_plan_int_8 flags;
-    flags.count = 0;
-    dmlops_plan_int_8_extend(planning, &flags, op->rows.reduced.count, op->rows.reduced.items);
-    if (flags.count == 0) {
-        dmlops_plan_int_8_fill(planning, &flags, source->sizes.count, 1);
-    }
     dmlops_plan_int_8 order;
     dmlops_plan_order_within(planning, op, source, chooses, &order);
     dmlops_plan_int_8 made_1;
-    dmlops_plan_axes_of(planning, &flags, 0, &made_1);
+    dmlops_plan_axes_of(planning, &op->rows.reduced, 0, &made_1);
     dmlops_plan_Loop_16 kept;
     dmlops_plan_loops_along(planning, source, &op->tensors, dmlops_plan_taking_part(planning, rows), &made_1,
         &source->strides, &kept);
     dmlops_plan_int_8 made_2;
-    dmlops_plan_axes_of(planning, &flags, 1, &made_2);
+    dmlops_plan_axes_of(planning, &op->rows.reduced, 1, &made_2);
     dmlops_plan_Loop_16 reduced;
     dmlops_plan_loops_along(planning, source, &op->tensors, dmlops_plan_taking_part(planning, rows), &made_2, &order,
         &reduced);
-    if ((op->rows.reduced.count == 0) && (reduced.count > 1)) {
+    if (!has_statistics && (reduced.count > 1)) {
         dmlops_plan_Loop_16 made_3;
         made_3.count = 0;
         for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, reduced.count); ++each_4) {
@@ -12894,6 +12888,8 @@ static const uint8_t dmlops_batch_normalization_inputs[] = {
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -14958,6 +14954,8 @@ static const uint8_t dmlops_adam_optimizer_inputs[] = {
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta2),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputParametersTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT

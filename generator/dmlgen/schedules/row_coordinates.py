@@ -59,17 +59,17 @@ def rows_of(fold: ir.Fold) -> RowCoordinates | None:
     match fold.loops:
         case (ir.Each(first=None, last=last),) if fold.condition is None:
             if (found := match("Whole.Sizes", last)) and not found.Whole.index:
-                along = _along(found.Whole.name, ir.Number(True, ir.BOOL))
+                along = rows_along(found.Whole.name, ir.Number(True, ir.BOOL))
                 one, zero = (ir.ListOf((number,)) for number in (ir.ONE, ir.ZERO))
                 return replace(along, extent=last, kept=one, here=zero, own=ir.AT, over=ITEM)
             extent = "[Own.Sizes[d] if test else 1 for d in range(Own.DimensionCount)]"
             found = match(extent, normal(last), d=_D)
             if found and not found.Own.index and is_known(ir.substitute(found.test, {_D: ir.ZERO})):
-                return _along(found.Own.name, found.test)
+                return rows_along(found.Own.name, found.test)
     return None
 
 
-def _along(tensor: str, test: ir.Expr) -> RowCoordinates:
+def rows_along(tensor: str, test: ir.Expr) -> RowCoordinates:
     """The rows of a tensor along the dimensions for which a test of `_D` holds."""
     rank = ir.Field(ir.Tensor(tensor), "DimensionCount", ir.INT)
     size = ir.Index(ir.Field(ir.Tensor(tensor), "Sizes", ir.INTS), _D)

@@ -27,7 +27,7 @@ from dmlgen.expr.definition_queries import is_known
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import Case, Choice, Writer, cases_of, test_for, written
-from dmlgen.schedules.row_coordinates import ITEM, RowCoordinates, normal, rows_of
+from dmlgen.schedules.row_coordinates import ITEM, RowCoordinates, normal, rows_along, rows_of
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -62,9 +62,9 @@ class Statistic:
 @dataclass(frozen=True)
 class Reduction:
     """Reduces each row to one value, of any type: to one of `results`, which the value of member `function`
-    selects, or the only one, of None. Each has a single total, of a function of the local `x`, an element;
-    the result is a function of the total, also `x`. Of "argmax" and "argmin", it is the place of the element.
-    `decreasing`: of elements that are equally good, the last is chosen."""
+    selects, or the only one, of None. Each follows from a single total, in the type of elements; that of
+    "argmax" and "argmin" is the place of an element. `decreasing`: of elements that are equally good, the
+    last is chosen."""
 
     results: Mapping[ir.EnumValue | None, Statistic]
     function: ir.Member | None
@@ -75,12 +75,11 @@ class Reduction:
 class Rows(FastForm):
     """A faster way to compute all outputs: row by row of `source`, with the statistics of each (`schedules`).
 
-    `reduced` has a 1 for each dimension that rows run along, else 0; it is empty if there are no statistics,
-    and rows may run along any dimensions. `elements` are the tensors that are read at the element itself;
-    others are read at 0 where sizes are 1, and `single` only at 0. `each` are the values of outputs as large
-    as `source`, as functions of elements and statistics; `of_rows` are those of outputs with one entry per
-    row. In a `reduction` the only output is the total, or it says of each element whether it is the chosen
-    one.
+    `reduced` has a 1 for each dimension that rows run along, else 0; if there are no statistics, they may run
+    along any. `elements` are the tensors that are read at the element itself; others are read at 0 where
+    sizes are 1, and `single` only at 0. `each` are the values of outputs as large as `source`, as functions
+    of elements and statistics; `of_rows` are those of outputs with one entry per row. In a `reduction` the
+    only output is the total, or it says of each element whether it is the chosen one.
     """
 
     source: str
@@ -224,7 +223,7 @@ class _Reader:
         hoisted = tuple(Statistic(local.name, (), value, False) for value, local in self._hoisted.items())
         return Rows(
             source=source,
-            reduced=self._rows.flags if self._rows else ir.ListOf(()),
+            reduced=(self._rows or rows_along(source, ir.Number(True, ir.BOOL))).flags,
             statistics=(*self._statistics, *hoisted),
             elements=frozenset(self._elements),
             single=frozenset(self._single),
@@ -258,7 +257,7 @@ class _Reader:
         mapped = self._in_elements(total.term, f"{rows.tensor}Element")
         finished = self._in_elements(result, "total0")
         if total.kind in ("argmax", "argmin"):
-            fits = mapped == finished == self._x
+            fits = isinstance(mapped, ir.Local) and isinstance(finished, ir.Local)
         else:
             fits = not is_each and self._facts.has_type_of(output, rows.tensor, self._choice)
         if not fits:
@@ -273,29 +272,25 @@ class _Reader:
         self._entries[tensor.name] = self._of_row(tensor.value)
         return self._entries[tensor.name]
 
-    @property
-    def _x(self) -> ir.Local:
-        """An element of the source, or the total, of a reduction."""
-        assert self._rows is not None
-        return ir.Local("x", ir.element_of(self._rows.tensor))
-
-    def _in_elements(self, node: ir.Expr, x: str) -> ir.Expr:
-        """A function of local `x` in the type of elements. Raises Unfit for what is no arithmetic."""
+    def _in_elements(self, node: ir.Expr, of: str) -> ir.Expr:
+        """A function of a local in the type of elements. Raises Unfit for what is no arithmetic."""
+        if self._rows is None:
+            raise Unfit
+        type_ = ir.element_of(self._rows.tensor)
 
         def inner(part: ir.Expr) -> ir.Expr:
-            return self._in_elements(part, x)
+            return self._in_elements(part, of)
 
-        type_ = self._x.type
         match node:
-            case ir.Local(name=name) if name == x:
-                return self._x
+            case ir.Local(name=name) if name == of:
+                return replace(node, type=type_)
             case ir.Number(type=ir.INT | ir.FLOAT) | ir.Call("element", (ir.Number(),)):
                 number = node.arguments[0] if isinstance(node, ir.Call) else node
                 return ir.Call("element", (number,), type_)
             case ir.Call("float", (ir.Call("product", (sizes,)),)):
-                if self._rows is not None and normal(sizes) == self._rows.extent:
+                if normal(sizes) == self._rows.extent:
                     return node
-            case ir.Call("float", (item,)) if item.type.kind == "element" and self._rows is not None:
+            case ir.Call("float", (item,)) if item.type.kind == "element":
                 if self._facts.is_float(self._rows.tensor, self._choice):
                     return inner(item)
             case ir.Call(name, arguments) if node.type.kind in ("float", "element"):

@@ -90,7 +90,7 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        Rows((), 0, False),
+        Rows(tuple(1 for d in range(len(desc.OutputParametersTensor.Sizes))), 0, False),
         (),
         NO_SEPARABLE,
         (),

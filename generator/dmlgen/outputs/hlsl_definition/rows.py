@@ -72,9 +72,8 @@ class Stage:
 @dataclass(frozen=True)
 class Function:
     """A function of a reduction, which the value `number` of an enumeration selects: the value of an element
-    x (`map`), that of two together (`merge`), the `neutral` one, that of a row as an element (`total`), and
-    the result from this (`finish`). `ranks`: the values are ranks. `chooses`: the result is the index of the
-    greatest.
+    x (`map`), that of two together (`merge`), the `neutral` one, and the result from the total (`finish`).
+    `ranks`: the values are ranks. `chooses`: the result is the index of the greatest.
     """
 
     case: str
@@ -82,7 +81,6 @@ class Function:
     map: str
     merge: str = ""
     neutral: str = "0"
-    total: str = ""
     finish: str = ""
     ranks: bool = False
     chooses: bool = False
@@ -254,12 +252,18 @@ class _RowsPrinter:
         """A function of a reduction. The greatest or least element is found by rank, which orders NaN."""
         case, number = ("", 0) if selected_by is None else (selected_by.name, selected_by.value)
         (total,) = result.totals
-        value, finish = map(self._printer.print, (total.term, result.value))
         source, call = self._printer.tensors[self._rows.source], self._printer.call_of
 
         def turned(text: str) -> str:
             return call("Opposite", source.values, text) if total.kind in ("min", "argmin") else text
 
+        def printed(node: ir.Expr, name: str) -> str:
+            """A function of one local, which gets another name."""
+            varying = (part for part in ir.walk(node) if isinstance(part, ir.Local) and part.varies)
+            new: dict[ir.Expr, ir.Expr] = {part: replace(part, name=name) for part in varying}
+            return self._printer.print(ir.substitute(node, new))
+
+        value = printed(total.term, "x")
         match total.kind:
             case "argmax" | "argmin":
                 rank = call("TiedRank", source.values, turned(value))
@@ -267,9 +271,10 @@ class _RowsPrinter:
             case "max" | "min":
                 rank = call("Rank", source.values, turned(value))
                 greatest = turned(call("OfRank", {"uint", "uint64_t"}, "total", f"({source.macro}_VALUE)0"))
-                return Function(case, number, rank, "max(x, y)", "0", greatest, finish, ranks=True)
+                finish = printed(result.value, greatest)
+                return Function(case, number, rank, "max(x, y)", "0", finish, ranks=True)
         merge, neutral = ("x + y", "-0.0") if total.kind == "sum" else ("x * y", "1")
-        return Function(case, number, value, merge, neutral, "total", finish)
+        return Function(case, number, value, merge, neutral, printed(result.value, "total"))
 
     def rows(self, number: int) -> RowsPass:
         rows, stages, each = self._rows, self._stages(), self._from_terms()

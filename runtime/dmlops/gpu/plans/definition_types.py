@@ -239,8 +239,8 @@ class Separable(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """`reduced`: for each dimension 1 if rows run along it, else 0; empty if there are no statistics. The
-    `function` of a reduction; `decreasing`: of equally good elements, it chooses the last."""
+    """`reduced`: for each dimension 1 if rows run along it, else 0; without statistics, they may run along
+    any. The `function` of a reduction; `decreasing`: of equally good elements, it chooses the last."""
 
     reduced: Sizes
     function: int

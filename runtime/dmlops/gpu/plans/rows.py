@@ -133,14 +133,10 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: Co
     if chooses:
         out.define("DECREASING", int(op.rows.decreasing))
     has_statistics, has_elements = rows.turns > 0, rows.each != 0
-    flags: Eight = []
-    flags.extend(op.rows.reduced)
-    if len(flags) == 0:
-        flags.extend([1] * len(source.sizes))
     order = order_within(op, source, chooses)
-    kept = loops_along(source, op.tensors, taking_part(rows), axes_of(flags, 0), source.strides)
-    reduced = loops_along(source, op.tensors, taking_part(rows), axes_of(flags, 1), order)
-    if len(op.rows.reduced) == 0 and len(reduced) > 1:  # any loop can be a row, and the innermost is best
+    kept = loops_along(source, op.tensors, taking_part(rows), axes_of(op.rows.reduced, 0), source.strides)
+    reduced = loops_along(source, op.tensors, taking_part(rows), axes_of(op.rows.reduced, 1), order)
+    if not has_statistics and len(reduced) > 1:  # any loop can be a row, and the innermost is best
         kept = reduced[:-1]
         reduced = reduced[-1:]
     if repeats(reduced) >= COUNT_LIMIT // 2:
