@@ -97,3 +97,15 @@ def test_no_import_of_the_generator_runs_back_up() -> None:
         if "." in name and "." in other and layer[name.split(".")[1]] < layer[other.split(".")[1]]
     ]
     assert upwards == []
+
+
+def test_the_planner_of_matrix_products_knows_no_other_form() -> None:
+    graph, plans = imports("dmlops"), "dmlops.gpu.plans."
+    needed, waiting = set(), [f"{plans}contraction"]
+    while waiting:
+        name = waiting.pop()
+        if name.startswith(plans) and name not in needed:
+            needed.add(name)
+            waiting += graph[name]
+    known = "capabilities contraction gemm_view loops operands planning product reasons skinny tile_cost"
+    assert {name.removeprefix(plans) for name in needed} == {*known.split()}
