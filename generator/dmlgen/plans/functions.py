@@ -30,7 +30,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -277,18 +277,17 @@ class _Translation:
             case ast.Expr(value=ast.Call() as call):
                 self.call_statement(call)
             case ast.If(test=test, body=then, orelse=otherwise):
-                self.lines.append(f"if ({_bare(self.expr(test).text)}) {{")
-                self.nested(then)
+                with self.braces(f"if ({_bare(self.expr(test).text)})"):
+                    self.block(then)
                 if otherwise:
-                    self.lines.append("} else {")
-                    self.nested(otherwise)
-                self.lines.append("}")
+                    self.lines.pop()
+                    with self.braces("} else"):
+                        self.block(otherwise)
             case ast.While(test=test, body=inner, orelse=[]):
                 with self.expression(test):
                     condition = self.expr(test).text
-                self.lines.append(f"while (planning->reason == DMLOPS_REASON_NONE && {condition}) {{")
-                self.nested(inner)
-                self.lines.append("}")
+                with self.braces(f"while (planning->reason == DMLOPS_REASON_NONE && {condition})"):
+                    self.block(inner)
             case ast.For(target=target, iter=source, body=inner, orelse=[]):
                 with self.loop(target, source, inner):
                     self.block(inner)
@@ -307,16 +306,13 @@ class _Translation:
             case _:
                 raise self.module.refused(node, f"a statement {type(node).__name__}")
 
-    def nested(self, body: Sequence[ast.stmt]) -> None:
-        with self.indented():
-            self.block(body)
-
     @contextmanager
-    def indented(self) -> Iterator[None]:
+    def braces(self, head: str) -> Iterator[None]:
+        """Puts the statements translated inside into a block."""
         outer, self.lines = self.lines, []
         yield
         inner, self.lines = self.lines, outer
-        self.lines += [f"    {line}" for line in inner]
+        self.lines += [f"{head} {{", *(f"    {line}" for line in inner), "}"]
 
     @contextmanager
     def expression(self, node: ast.AST) -> Iterator[None]:
@@ -398,12 +394,10 @@ class _Translation:
                 raise self.module.refused(source, "a part that does not begin its list")
         if spans:
             begin, end, _ = spans[0][1]
-        self.lines.append(f"for (int64_t {counter} = {begin}; {counter} < {end}; ++{counter}) {{")
-        with self.indented():
+        with self.braces(f"for (int64_t {counter} = {begin}; {counter} < {end}; ++{counter})"):
             for place, (item, (_, _, whole)) in enumerate(spans):
                 self.bind(item, self.at(whole, counter, is_inside=place == 0))
             yield
-        self.lines.append("}")
         self.names = outer
 
     def counter(self, target: ast.expr) -> str:
@@ -613,7 +607,7 @@ class _Translation:
                     raise self.module.refused(node, f"the field {name}")
                 return record.member(c_name(name), field.type)
             case ast.Subscript(slice=ast.Slice()):
-                return self.collected(node, wanted, lambda add: self.copied(node, add))
+                return self.copied(node, wanted)
             case ast.Subscript(value=owner, slice=index):
                 return self.item(self.expr(owner), index)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -645,9 +639,12 @@ class _Translation:
                     b = self.expr(otherwise, a.type)
                 return Value(f"({condition} ? {a.text} : {b.text})", a.type)
             case ast.List(elts=items):
-                return self.collected(node, wanted, lambda add: self.written(items, add))
+                whole = self.new_list(node, wanted)
+                for one in items:
+                    self.add("append", whole, one)
+                return whole
             case ast.ListComp(elt=item, generators=[ast.comprehension(ifs=[] | [_]) as generator]):
-                return self.collected(node, wanted, lambda add: self.comprehended(generator, item, add))
+                return self.collected(node, wanted, generator, item)
             case ast.Call():
                 return self.call(node, wanted)
         raise self.module.refused(node, f"an expression {type(node).__name__}")
@@ -668,42 +665,36 @@ class _Translation:
         texts = [f"{a.text} {_COMPARISONS[type(op)]} {b.text}" for a, op, b in pairs]
         return Value(f"({' && '.join(texts)})", BOOL)
 
-    def collected(
-        self, node: ast.expr, wanted: Type | None, fill: Callable[[Callable[[ast.expr], None]], object]
-    ) -> Value:
-        """A new list, to which `fill` appends."""
+    def new_list(self, node: ast.expr, wanted: Type | None) -> Value:
+        """A list without items."""
         if not isinstance(wanted, ListOf):
             raise self.module.refused(node, "a list without a stated type")
         whole = self.place(None, wanted)
         self.lines.append(f"{whole.member('count', INT).text} = 0;")
-        fill(lambda item: self.add("append", whole, item))
         return whole
 
-    def written(self, items: list[ast.expr], add: Callable[[ast.expr], None]) -> None:
-        for item in items:
-            add(item)
-
-    def comprehended(
-        self, generator: ast.comprehension, item: ast.expr, add: Callable[[ast.expr], None]
-    ) -> None:
+    def collected(
+        self, node: ast.expr, wanted: Type | None, generator: ast.comprehension, item: ast.expr
+    ) -> Value:
+        """The list of a comprehension."""
+        whole = self.new_list(node, wanted)
         with self.loop(generator.target, generator.iter, [item]):
             if generator.ifs:
-                self.lines.append(f"if ({_bare(self.expr(generator.ifs[0]).text)}) {{")
-                with self.indented():
-                    add(item)
-                self.lines.append("}")
+                with self.braces(f"if ({_bare(self.expr(generator.ifs[0]).text)})"):
+                    self.add("append", whole, item)
             else:
-                add(item)
+                self.add("append", whole, item)
+        return whole
 
-    def copied(self, source: ast.expr, add: Callable[[ast.expr], None]) -> None:
+    def copied(self, source: ast.expr, wanted: Type | None) -> Value:
+        """A new list with the items of another, or of a slice of it."""
         item = ast.copy_location(ast.Name("item"), source)
-        with self.loop(item, source, []):
-            add(item)
+        return self.collected(source, wanted, ast.comprehension(item, source, [], 0), item)
 
     def call(self, node: ast.Call, wanted: Type | None) -> Value:
         match node:
             case ast.Call(func=ast.Name(id="list"), args=[source]):
-                return self.collected(node, wanted, lambda add: self.copied(source, add))
+                return self.copied(source, wanted)
             case ast.Call(func=ast.Name(id="len"), args=[whole]):
                 return self.list_of(whole).member("count", INT)
             case ast.Call(func=ast.Name(id="int"), args=[truth]):
