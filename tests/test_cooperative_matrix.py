@@ -53,6 +53,8 @@ ROWS = {  # windows of which tiles have places beside each other at once
         half(1, 16, 5, 18), half(24, 16, 3, 3), Mode="CONVOLUTION", bias=False
     ),
     "channels last": channels_last(convolution(half(2, 32, 9, 31), half(72, 32, 3, 3))),
+    "in parts": convolution(half(1, 128, 6, 31), half(36, 128, 3, 3)),
+    "in parts, channels last": channels_last(convolution(half(1, 128, 6, 31), half(36, 128, 3, 3))),
 }
 
 
@@ -62,6 +64,7 @@ def tile_of(*numbers: int) -> Tile:
 
 ROW_TILES = {
     "few": None, "tall": tile_of(128, 256, 16, 64, 64, 1), "wide": tile_of(64, 256, 16, 32, 64, 1),
+    "low": tile_of(32, 256, 16, 32, 32, 1), "lowest": tile_of(16, 256, 16, 16, 32, 1),
 }  # fmt: skip
 WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meets, each at least once
     *((name, tile_of(128, 128, 32, 64, 32, 1)) for name in (
@@ -128,7 +131,7 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("both turned", {"LEFT_VECTOR": 8, "LEFT_ALONG": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 1}),
         ("odd sizes", {"LEFT_VECTOR": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1}),
         ("in twos", {"LEFT_VECTOR": 2, "RIGHT_VECTOR": 2}),
-        ("whole places", {"PACKED": 1, "TILE_DEPTH": 32, "TAP_PRODUCTS": 32, "RIGHT_VECTOR": 1}),
+        ("whole places", {"PACKED": 1, "TILE_DEPTH": 16, "TAP_PRODUCTS": 16, "RIGHT_VECTOR": 1}),
         ("few channels", {"PACKED": 1, "TILE_DEPTH": 32, "TAP_PRODUCTS": 1}),
         ("one place", {"PACKED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
         ("one place, odd", {"PACKED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
@@ -153,7 +156,7 @@ def slow_down_single_taps(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def slower(found: Any, tiles: Any, rates: Any, may_split: bool) -> Any:
         chosen = choose(found, tiles, rates, may_split)
-        return chosen._replace(time=10**9) if may_split else chosen  # tiles with several taps never split k
+        return chosen._replace(time=10**9) if rates.taps == 1 else chosen
 
     monkeypatch.setattr(implicit_gemm, "choose_tile", slower)
 
@@ -226,7 +229,9 @@ def test_places_of_a_row_at_once_give_them_too(
             "row_tiles",
             lambda row: [shape._replace(columns=shape.columns - row.reach, depth=row.taps * shape.depth)],
         )
-    assert int(multiplying(ROWS[name]).defines["TAPS_AT_ONCE"]) > 1
+    made = multiplying(ROWS[name]).defines
+    assert int(made["TAPS_AT_ONCE"]) > 1
+    assert made.get("SPLIT_K", 0) or "in parts" not in name
     check(device, ROWS[name])
     if name == "whole":
         check(device, ROWS[name], FilterTensor=np.inf)

@@ -1640,42 +1640,34 @@ void EnterPhase(uint number)
         number = above;
     }
 }
-#endif
 
 uint SizeAlong(int d)
 {
-#if PHASED
     return phaseSizes[d];
-#else
-    return (uint)windowSizes[d / 4][d % 4];
-#endif
-}
-
-// Taps that the current matrix meets
-uint Taps()
-{
-#if PHASED
-    return phaseTaps;
-#else
-    return taps;
-#endif
-}
-
-// Products per sum of the current matrix: the extent of k
-uint Depth()
-{
-    return Taps() * channels;
 }
 
 // The channel group that a matrix belongs to
 uint GroupOf(uint number)
 {
-#if PHASED
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
         number /= (uint)windowDivisors[d / 4][d % 4];
-#endif
     return number;
+}
+#else
+#define phaseTaps taps
+#define GroupOf(number) (number)
+
+uint SizeAlong(int d)
+{
+    return (uint)windowSizes[d / 4][d % 4];
+}
+#endif
+
+// Products per sum of the current matrix: the extent of k
+uint Depth()
+{
+    return phaseTaps * channels;
 }
 
 // A column's window on the right factor: the coordinates of its first tap, and the offset apart from the window's
@@ -1773,21 +1765,11 @@ uint2 StepOf(uint begin, uint product)
 {
 #if WHOLE_TAPS
     const uint tile = begin / TILE_DEPTH;
-    const uint slice = tile / max(Taps(), 1);
-    return uint2(tile - slice * Taps(), slice * TILE_DEPTH + product - begin);
+    const uint slice = tile / max(phaseTaps, 1);
+    return uint2(tile - slice * phaseTaps, slice * TILE_DEPTH + product - begin);
 #else
     const uint tap = product / channels;
     return uint2(tap, product - tap * channels);
-#endif
-}
-
-// Where a matrix's left factor starts
-uint LeftFirst(uint number)
-{
-#if PACKED
-    return leftFirst + number * leftMatrixStep;
-#else
-    return leftFirst + GroupOf(number) * leftMatrixStep;
 #endif
 }
 
@@ -1917,7 +1899,7 @@ void Pack(uint item)
 #endif
     const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
 #if PACK_VECTOR == 8
-    const uint first = step * 8, base = LeftFirst(number) + lineNumber * rowStep;
+    const uint first = step * 8, base = leftFirst + GroupOf(number) * leftMatrixStep + lineNumber * rowStep;
     const uint2 position = StepOf(first - first % TILE_DEPTH, first);
     Step at = StepAt(position.x, position.y);
     uint4 words = 0;
@@ -1931,7 +1913,7 @@ void Pack(uint item)
     scratch[PartWords() / 4 + (number * lines + lineNumber) * steps + step] = words;
 #else
     const uint2 position = StepOf(step - step % TILE_DEPTH, step);
-    const uint base = LeftFirst(number) + LeftStep(StepAt(position.x, position.y));
+    const uint base = leftFirst + GroupOf(number) * leftMatrixStep + LeftStep(StepAt(position.x, position.y));
     float4 elements = 0;
     [unroll]
     for (uint e = 0; e < 4; e++)
@@ -2501,7 +2483,7 @@ float RightAt(uint at)
 float AddedUp(uint number, uint y, uint x, uint begin, uint end)
 {
     const Pixel pixel = PixelOf(number, x);
-    const uint base = LeftFirst(number) + y * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint base = leftFirst + number * leftMatrixStep + y * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     float total = 0;
     uint product = begin;
     [loop]
@@ -2562,7 +2544,7 @@ void Contract(uint item, uint thread)
 #if PHASED
     EnterPhase(number);
 #endif
-    const uint leftBase = LeftFirst(number);
+    const uint leftBase = leftFirst + number * leftMatrixStep;
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;

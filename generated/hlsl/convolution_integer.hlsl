@@ -1104,12 +1104,6 @@ uint SizeAlong(int d)
     return (uint)windowSizes[d / 4][d % 4];
 }
 
-// The channel group that a matrix belongs to
-uint GroupOf(uint number)
-{
-    return number;
-}
-
 // A column's window on the right factor: the coordinates of its first tap, and the offset apart from the window's
 // dimensions
 struct Pixel
@@ -1124,7 +1118,7 @@ Pixel PixelOf(uint number, uint x)
     const List at = PositionOf(number, 0, x);
     Pixel pixel;
     pixel.isThere = x < matrixColumns;
-    pixel.base = GroupOf(number) * channels * rightDepthStep;
+    pixel.base = number * channels * rightDepthStep;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         pixel.base += d == ROW_AXIS ? 0 : (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
@@ -1171,13 +1165,6 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
     }
     return offset;
 }
-
-// Where a matrix's left factor starts
-uint LeftFirst(uint number)
-{
-    return leftFirst + GroupOf(number) * leftMatrixStep;
-}
-
 #endif
 
 #if PASS == 2 || PASS == 3
@@ -1273,8 +1260,8 @@ void Pack(uint item)
         const uint row = item / across, product = (item - row * across) * PACK_VECTOR;
         const uint tap = product / padded, number = row / matrixRows;
         const Step at = StepAt(tap, product - tap * padded);
-        from = LeftFirst(number) + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4]
-            + at.channel * leftDepthStep;
+        from = leftFirst + number * leftMatrixStep
+            + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + at.channel * leftDepthStep;
         [unroll]
         for (uint d = 0; d < WINDOW_RANK; d++)
             from += at.tap[d] * (uint)windowLeftSteps[d / 4][d % 4];
@@ -1945,7 +1932,7 @@ void Contract(uint item, uint thread)
     const uint across = DivideBySize(within, high);
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
-    const uint leftBase = LeftFirst(number);
+    const uint leftBase = leftFirst + number * leftMatrixStep;
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;

@@ -943,6 +943,7 @@ typedef struct dmlops_plan_Rates {
     int64_t latency;
     int64_t alone;
     int64_t element;
+    int64_t taps;
 } dmlops_plan_Rates;
 
 typedef struct dmlops_plan_Choice {
@@ -4580,7 +4581,7 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dml
     int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), tile->depth), 100),
         dmlops_multiply(rates->arithmetic, tile->efficiency));
     int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(tile->rows,
-        tile->columns), steps), tile->depth), rates->element), 3563);
+        dmlops_divide(tile->columns, rates->taps)), steps), tile->depth), rates->element), 3563);
     int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, tile->resident));
     int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone), dmlops_plan_times(planning,
         dmlops_plan_ceil_div(planning, groups, 132), busy));
@@ -5067,6 +5068,7 @@ DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dm
     rates.latency = 210;
     rates.alone = 47;
     rates.element = 4;
+    rates.taps = 1;
     dmlops_plan_Tile_12 made_1;
     dmlops_plan_float_tiles(planning, found->depth, &made_1);
     dmlops_plan_Choice chosen;
@@ -5172,6 +5174,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
     rates.latency = 229;
     rates.alone = 32;
     rates.element = 2;
+    rates.taps = 1;
     dmlops_plan_Tile_12 made_1;
     dmlops_plan_cooperative_tiles(planning, &made_1);
     dmlops_plan_Choice chosen;
@@ -5725,6 +5728,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
     rates.latency = 747;
     rates.alone = 58;
     rates.element = 4;
+    rates.taps = 1;
     dmlops_plan_Tile_12 made_1;
     dmlops_plan_float_window_tiles(planning, op->factors.depth, &made_1);
     dmlops_plan_Choice chosen;
@@ -5827,12 +5831,12 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_single_tap(planning, result);
         return;
     }
-    if ((dmlops_modulo(op->factors.depth, 16) > 0) || (dmlops_multiply(4, pitch) > dmlops_multiply(5, width))) {
+    if (dmlops_modulo(op->factors.depth, 16) > 0) {
         dmlops_plan_single_tap(planning, result);
         return;
     }
     result->taps = taps;
-    result->reach = reach;
+    result->reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
     result->pitch = pitch;
     return;
 }
@@ -5916,31 +5920,22 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     dmlops_plan_Tile_12_append(planning, result, &made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 32;
-    made_5.columns = 64;
+    made_5.columns = 32;
     made_5.depth = depth;
-    made_5.wave_rows = 32;
+    made_5.wave_rows = 16;
     made_5.wave_columns = 16;
-    made_5.resident = 5;
-    made_5.efficiency = 72;
+    made_5.resident = 2;
+    made_5.efficiency = 8;
     dmlops_plan_Tile_12_append(planning, result, &made_5);
     dmlops_plan_Tile made_6;
-    made_6.rows = 32;
-    made_6.columns = 32;
+    made_6.rows = 16;
+    made_6.columns = 64;
     made_6.depth = depth;
     made_6.wave_rows = 16;
     made_6.wave_columns = 16;
-    made_6.resident = 2;
-    made_6.efficiency = 8;
+    made_6.resident = 5;
+    made_6.efficiency = 20;
     dmlops_plan_Tile_12_append(planning, result, &made_6);
-    dmlops_plan_Tile made_7;
-    made_7.rows = 16;
-    made_7.columns = 64;
-    made_7.depth = depth;
-    made_7.wave_rows = 16;
-    made_7.wave_columns = 16;
-    made_7.resident = 5;
-    made_7.efficiency = 20;
-    dmlops_plan_Tile_12_append(planning, result, &made_7);
     return;
 }
 
@@ -5975,18 +5970,36 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     made_3.wave_rows = 32;
     made_3.wave_columns = 64;
     made_3.resident = 4;
-    made_3.efficiency = 85;
+    made_3.efficiency = 18;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 256;
+    made_4.depth = 16;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.resident = 2;
+    made_4.efficiency = 18;
+    dmlops_plan_Tile_12_append(planning, &shapes, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 256;
+    made_5.depth = 16;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 32;
+    made_5.resident = 3;
+    made_5.efficiency = 12;
+    dmlops_plan_Tile_12_append(planning, &shapes, &made_5);
     dmlops_plan_Tile_12 tiles;
     tiles.count = 0;
-    for (int64_t place = 0; place < shapes.count; ++place) {
-        const dmlops_plan_Tile* tile = &shapes.items[place];
-        if (dmlops_plan_has_room(planning, tile, row) || (place == dmlops_subtract(shapes.count, 1))) {
-            dmlops_plan_Tile made_4;
-            made_4 = *tile;
-            made_4.columns = dmlops_subtract(tile->columns, row->reach);
-            made_4.depth = dmlops_multiply(row->taps, tile->depth);
-            dmlops_plan_Tile_12_append(planning, &tiles, &made_4);
+    for (int64_t each_6 = 0; each_6 < shapes.count; ++each_6) {
+        const dmlops_plan_Tile* tile = &shapes.items[each_6];
+        if (dmlops_plan_has_room(planning, tile, row)) {
+            dmlops_plan_Tile made_7;
+            made_7 = *tile;
+            made_7.columns = dmlops_subtract(tile->columns, row->reach);
+            made_7.depth = dmlops_multiply(row->taps, tile->depth);
+            dmlops_plan_Tile_12_append(planning, &tiles, &made_7);
         }
     }
     dmlops_plan_Tile_12_copy(result, &tiles);
@@ -6008,6 +6021,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     rates.latency = 379;
     rates.alone = 32;
     rates.element = 2;
+    rates.taps = 1;
     dmlops_plan_Matrices found;
     found = *given;
     dmlops_plan_Tile_12 made_1;
@@ -6019,15 +6033,18 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
         dmlops_plan_in_rows(planning, given, window, &row, &padded_rows);
         dmlops_plan_Tile_12 made_2;
         dmlops_plan_row_tiles(planning, &row, &made_2);
+        dmlops_plan_Rates made_3;
+        made_3 = rates;
+        made_3.taps = row.taps;
         dmlops_plan_Choice rows;
-        dmlops_plan_choose_tile(planning, &padded_rows, &made_2, &rates, 0, &rows);
+        dmlops_plan_choose_tile(planning, &padded_rows, &made_2, &made_3, 1, &rows);
         if (rows.time < chosen.time) {
             chosen = rows;
             found = padded_rows;
         } else {
-            dmlops_plan_Row made_3;
-            dmlops_plan_single_tap(planning, &made_3);
-            row = made_3;
+            dmlops_plan_Row made_4;
+            dmlops_plan_single_tap(planning, &made_4);
+            row = made_4;
         }
     }
     dmlops_plan_Split split;
@@ -6045,13 +6062,13 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
         int64_t eights = dmlops_plan_ceil_div(planning, found.depth, 8);
         dmlops_plan_int_8 steps;
         dmlops_plan_axis_steps(planning, output, found.row_axis, dmlops_multiply(8, eights), &steps);
-        dmlops_plan_Side made_4;
-        made_4.steps = steps;
-        made_4.depth = 1;
-        made_4.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
-        made_4.is_along = 1;
-        made_4.vector = 8;
-        left = made_4;
+        dmlops_plan_Side made_5;
+        made_5.steps = steps;
+        made_5.depth = 1;
+        made_5.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
+        made_5.is_along = 1;
+        made_5.vector = 8;
+        left = made_5;
         items = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count), eights);
     }
     dmlops_plan_Matrices factors;
@@ -6065,12 +6082,12 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     product.matrices = found;
     product.factors = factors;
     product.is_cooperative = 1;
-    dmlops_plan_Packing made_5;
-    made_5.items = items;
-    made_5.vector = 8;
-    made_5.in_word = 2;
+    dmlops_plan_Packing made_6;
+    made_6.items = items;
+    made_6.vector = 8;
+    made_6.in_word = 2;
     result->product = product;
-    result->packing = made_5;
+    result->packing = made_6;
     result->row = row;
     return;
 }
@@ -6415,6 +6432,7 @@ DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const
         made_2.latency = 210;
         made_2.alone = 60;
         made_2.element = 1;
+        made_2.taps = 1;
         dmlops_plan_choose_tile(planning, found, &made_1, &made_2, 1, result);
         return;
     }
@@ -6427,6 +6445,7 @@ DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const
     rates.latency = 284;
     rates.alone = 28;
     rates.element = 1;
+    rates.taps = 1;
     dmlops_plan_Tile_12 made_3;
     dmlops_plan_byte_window_tiles(planning, &made_3);
     dmlops_plan_choose_tile(planning, found, &made_3, &rates, 1, result);
@@ -7401,6 +7420,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     rates.latency = 400;
     rates.alone = 32;
     rates.element = 2;
+    rates.taps = 1;
     dmlops_plan_Tile_12 tiles;
     tiles.count = 0;
     dmlops_plan_Tile_12 made_3;

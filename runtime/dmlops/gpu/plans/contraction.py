@@ -50,7 +50,7 @@ def float_tiles(depth: int) -> Tiles:
 
 def float_product(found: Matrices) -> Product:
     """The tile, and k split into parts."""
-    rates = Rates(FLOAT_RATE, FLOAT_LATENCY, FLOAT_ALONE, 4)
+    rates = Rates(FLOAT_RATE, FLOAT_LATENCY, FLOAT_ALONE, 4, 1)
     chosen = choose_tile(found, float_tiles(found.depth), rates, True)
     split = split_of(found, chosen)
     return Product(chosen.tile, split, split.parts > 1, found, found, False)
@@ -78,7 +78,7 @@ def cooperative_tiles() -> Tiles:
 
 def cooperative_product(found: Matrices) -> Product:
     """The tile, k split into parts, and factors in vectors of up to eight."""
-    rates = Rates(COOPERATIVE_RATE, COOPERATIVE_LATENCY, COOPERATIVE_ALONE, 2)
+    rates = Rates(COOPERATIVE_RATE, COOPERATIVE_LATENCY, COOPERATIVE_ALONE, 2, 1)
     chosen = choose_tile(found, cooperative_tiles(), rates, True)
     split = split_of(found, chosen)
     left = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)

@@ -291,7 +291,7 @@ def float_window_tiles(channels: int) -> Tiles:
 def float_window_product(op: Contraction, found: Matrices) -> WindowProduct:
     """The tile, k split into parts, and the left factor packed by vectors of rows."""
     output = op.output
-    rates = Rates(FLOAT_RATE, FLOAT_WINDOW_LATENCY, FLOAT_WINDOW_ALONE, 4)
+    rates = Rates(FLOAT_RATE, FLOAT_WINDOW_LATENCY, FLOAT_WINDOW_ALONE, 4, 1)
     chosen = choose_tile(found, float_window_tiles(op.factors.depth), rates, True)
     split = split_of(found, chosen)
     factors, items = found, 0
@@ -332,9 +332,9 @@ def row_of(op: Contraction, found: Matrices) -> Row:
     pitch = max(min(width + reach, max(before + size, width + reach - before)), width)
     if taps == 1 or taps > COOPERATIVE_TAPS or tap <= 0 or step != 1 or reach > COOPERATIVE_REACH:
         return single_tap()
-    if op.factors.depth % 16 > 0 or 4 * pitch > 5 * width:
+    if op.factors.depth % 16 > 0:
         return single_tap()
-    return Row(taps, reach, pitch)
+    return Row(taps, ceil_div(reach, 4) * 4, pitch)
 
 
 def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
@@ -363,7 +363,6 @@ def tap_tiles(channels: int) -> Tiles:
         Tile(128, 128, depth, 64, 32, 1, 50),
         Tile(64, 128, 32, 32, 64, 4, 17),
         Tile(64, 64, depth, 32, 32, 3, 14),
-        Tile(32, 64, depth, 32, 16, 5, 72),
         Tile(32, 32, depth, 16, 16, 2, 8),
         Tile(16, 64, depth, 16, 16, 5, 20),
     ]
@@ -375,11 +374,13 @@ def row_tiles(row: Row) -> Tiles:
     shapes: Tiles = [
         Tile(64, 256, 16, 32, 64, 2, 23),
         Tile(128, 256, 16, 64, 64, 1, 100),
-        Tile(64, 128, 16, 32, 64, 4, 85),
+        Tile(64, 128, 16, 32, 64, 4, 18),
+        Tile(32, 256, 16, 32, 32, 2, 18),
+        Tile(16, 256, 16, 16, 32, 3, 12),
     ]
     tiles: Tiles = []
-    for place, tile in enumerate(shapes):
-        if has_room(tile, row) or place == len(shapes) - 1:
+    for tile in shapes:
+        if has_room(tile, row):
             tiles.append(tile._replace(columns=tile.columns - row.reach, depth=row.taps * tile.depth))
     return tiles
 
@@ -388,12 +389,12 @@ def cooperative_window_product(op: Contraction, given: Matrices) -> WindowProduc
     """The tile, with one tap or several, k split into parts, and the left factor packed along k."""
     window, output, channels = op.factors.window, op.output, op.factors.depth
     right, row = gathered(op, given.right), row_of(op, given)
-    rates = Rates(COOPERATIVE_RATE, COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE, 2)
+    rates = Rates(COOPERATIVE_RATE, COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE, 2, 1)
     found = given
     chosen = choose_tile(given, tap_tiles(channels), rates, True)
     if row.taps > 1:
         padded_rows = in_rows(given, window, row)
-        rows = choose_tile(padded_rows, row_tiles(row), rates, False)
+        rows = choose_tile(padded_rows, row_tiles(row), rates._replace(taps=row.taps), True)
         if rows.time < chosen.time:
             chosen, found = rows, padded_rows
         else:

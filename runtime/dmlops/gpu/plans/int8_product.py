@@ -135,10 +135,10 @@ def dot_tiles() -> Tiles:
 def choose_byte_tile(found: Matrices, is_cooperative: bool) -> Choice:
     """The tile, and the parts of k."""
     if not is_cooperative:
-        return choose_tile(found, dot_tiles(), Rates(DOT_RATE, DOT_LATENCY, DOT_ALONE, 1), True)
+        return choose_tile(found, dot_tiles(), Rates(DOT_RATE, DOT_LATENCY, DOT_ALONE, 1, 1), True)
     if found.column_axis != NONE:
         return choose_matrix_tile(found)
-    rates = Rates(BYTES_RATE, BYTES_WINDOW_LATENCY, BYTES_WINDOW_ALONE, 1)
+    rates = Rates(BYTES_RATE, BYTES_WINDOW_LATENCY, BYTES_WINDOW_ALONE, 1, 1)
     return choose_tile(found, byte_window_tiles(), rates, True)
 
 

@@ -135,7 +135,7 @@ def sums_candidates() -> Tiles:
 def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others: int) -> SumsTile:
     """The tile that takes the least time by the cost model of products."""
     found = no_matrices()._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
-    rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2)
+    rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2, 1)
     # Sums share the rows equally, in multiples of 4: neighbors are stored as float16, in whole words.
     tiles: Tiles = [
         tile._replace(rows=tile.rows // one.sums // 4 * 4 * one.sums) for tile in sums_candidates()

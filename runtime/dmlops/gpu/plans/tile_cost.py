@@ -53,12 +53,14 @@ class Split(NamedTuple):
 
 class Rates(NamedTuple):
     """Multiply-adds of a multiprocessor per nanosecond; how long a step takes beside its arithmetic, in
-    nanoseconds; the percentage of the former that a group reaches alone; the bytes of an element."""
+    nanoseconds; the percentage of the former that a group reaches alone; the bytes of an element; the taps of
+    a tile, for all of which columns are loaded once."""
 
     arithmetic: int
     latency: int
     alone: int
     element: int
+    taps: int
 
 
 class Choice(NamedTuple):
@@ -81,7 +83,7 @@ def tile_time(found: Matrices, tile: Tile, rates: Rates, parts: int) -> int:
     area = tile.rows * tile.columns
     alone = times(steps, rates.latency + area * tile.depth * 100 // (rates.arithmetic * rates.alone))
     busy = area * steps * tile.depth * 100 // (rates.arithmetic * tile.efficiency)
-    traffic = (tile.rows + tile.columns) * steps * tile.depth * rates.element // CACHE_RATE
+    traffic = (tile.rows + tile.columns // rates.taps) * steps * tile.depth * rates.element // CACHE_RATE
     rounds = ceil_div(groups, MULTIPROCESSORS * tile.resident)
     time = max(times(rounds, alone), times(ceil_div(groups, MULTIPROCESSORS), busy))
     time = max(time, times(groups, traffic))
