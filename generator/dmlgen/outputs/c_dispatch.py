@@ -15,7 +15,7 @@ from dmlgen.outputs.c_inputs import InputCode, InputProgram, alternatives
 from dmlgen.outputs.c_rules import ProgramView
 from dmlgen.outputs.definition_inputs import is_double, lists, records
 from dmlgen.outputs.hlsl import gathered, map_params
-from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
+from dmlgen.outputs.hlsl_definition import HlslDefinition, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_map import map_text
@@ -253,7 +253,7 @@ def _activations(registry: Registry) -> tuple[Operator, ...]:
     )
 
 
-def _left(registry: Registry, operator: Operator, shader: DefinitionShader) -> tuple[str, ...]:
+def _left(registry: Registry, operator: Operator, shader: HlslDefinition) -> tuple[str, ...]:
     """The activations that can be fused into an operator but run in their own shader."""
     if not shader.fused or operator.member[shader.fused].count is not None:
         return ()
@@ -390,7 +390,7 @@ def _form(
 def _defined(
     registry: Registry,
     operator: Operator,
-    shader: DefinitionShader,
+    shader: HlslDefinition,
     plans: Plans,
     code: InputCode,
     leaves: bool,

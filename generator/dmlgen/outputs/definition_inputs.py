@@ -13,7 +13,7 @@ from typing import TypeAlias
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals
 from dmlgen.expr.host_expressions import inlined
-from dmlgen.outputs.hlsl_definition import DefinitionShader
+from dmlgen.outputs.hlsl_definition import HlslDefinition
 from dmlgen.registry import Operator, Registry
 
 VARIABLES = ("d", "i", "j", "k", "l", "m")
@@ -53,7 +53,7 @@ def is_double(registry: Registry, operator: Operator) -> ir.Expr:
     return tests[0] if len(tests) == 1 else ir.Logic("or", tuple(tests))
 
 
-def lists(operator: Operator, shader: DefinitionShader) -> dict[str, list[ir.Expr]]:
+def lists(operator: Operator, shader: HlslDefinition) -> dict[str, list[ir.Expr]]:
     """The entries of lists, by field of the planners' `Definition`."""
     assert operator.defines is not None
     sizes = {tensor.name: tensor.sizes for tensor in operator.defines.tensors}
@@ -70,7 +70,7 @@ def lists(operator: Operator, shader: DefinitionShader) -> dict[str, list[ir.Exp
     return found
 
 
-def records(shader: DefinitionShader) -> Mapping[str, Values | Decision]:
+def records(shader: HlslDefinition) -> Mapping[str, Values | Decision]:
     """The operands of each record, by its path. Only records without inner ones are decided as a whole."""
     found: dict[str, dict[str, ir.Expr]] = {}
     for path, node in shader.operands.items():

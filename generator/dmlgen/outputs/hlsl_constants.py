@@ -11,7 +11,7 @@ from dmlgen.outputs.hlsl_names import camel, macro, pascal, word
 
 
 @dataclass(frozen=True)
-class Constant:
+class ShaderConstant:
     """A constant of the shader: a number, or a list of up to MAX_RANK numbers whose length is a macro.
 
     `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or what is a
@@ -32,27 +32,27 @@ class Constants:
     def __init__(self, taken: Collection[str] = ()) -> None:
         """`taken` are names that constants must not have."""
         self._taken = taken
-        self._all: dict[str, Constant] = {}
+        self._all: dict[str, ShaderConstant] = {}
         self._known: dict[ir.Expr, str] = {}
-        self.divisors: dict[str, Constant] = {}
+        self.divisors: dict[str, ShaderConstant] = {}
         """The reciprocals of lists, by the names of the lists."""
         self.used: set[str] = set()
         """The names of those whose values were asked for."""
         self.boxes: set[str] = set()
         """The names of the lists that are sizes of boxes that are visited row by row."""
 
-    def known(self, *kinds: str) -> tuple[Constant, ...]:
+    def known(self, *kinds: str) -> tuple[ShaderConstant, ...]:
         """Those of some kinds that depend only on the description and do not belong to a tensor."""
         return tuple(one for one in self._all.values() if one.node is not None and one.kind in kinds)
 
     def add_list(self, local: str, macro: str, what: str) -> None:
         """Sizes or strides of a tensor."""
         name = local + what
-        self._all[name] = Constant("ints", name, f"{macro}_{what.upper()}")
+        self._all[name] = ShaderConstant("ints", name, f"{macro}_{what.upper()}")
 
     def add_first(self, local: str) -> None:
         """Adds the start of an intermediate tensor in scratch."""
-        self._all[f"{local}First"] = Constant("int", f"{local}First", "")
+        self._all[f"{local}First"] = ShaderConstant("int", f"{local}First", "")
 
     def stands_for(self, name: str, node: ir.Expr) -> None:
         """Uses an existing constant for an expression."""
@@ -62,7 +62,7 @@ class Constants:
         """Makes an integer that bounds lists a macro."""
         self._add(node, "bound")
 
-    def of(self, node: ir.Expr, kind: str = "") -> Constant:
+    def of(self, node: ir.Expr, kind: str = "") -> ShaderConstant:
         """The constant with the value of an expression; `kind` if that does not follow from its type."""
         if node not in self._known:
             self._add(node, kind or {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind))
@@ -72,14 +72,14 @@ class Constants:
 
     def put(self, kind: str, name: str, node: ir.Expr) -> None:
         """Adds a constant by its name."""
-        self._all[name] = Constant(kind, name, macro(name), node)
+        self._all[name] = ShaderConstant(kind, name, macro(name), node)
 
-    def reciprocals(self, node: ir.Expr) -> Constant:
+    def reciprocals(self, node: ir.Expr) -> ShaderConstant:
         """(2^32 - 1) / n rounded down, for each entry n of a list: a list of the same length, not itself a
         constant."""
         divisors = self.of(node)
         name = divisors.name + "Reciprocals"
-        return self.divisors.setdefault(divisors.name, Constant("ints", name, divisors.macro))
+        return self.divisors.setdefault(divisors.name, ShaderConstant("ints", name, divisors.macro))
 
     def row_of(self, sizes: ir.Expr) -> str | None:
         """The macro of the last dimension along which a box of these sizes has several coordinates, 0 if none

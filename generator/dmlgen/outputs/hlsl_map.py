@@ -16,7 +16,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import shader_variable
-from dmlgen.outputs.hlsl_constants import Constant, Constants
+from dmlgen.outputs.hlsl_constants import Constants, ShaderConstant
 from dmlgen.outputs.hlsl_functions import Calls
 from dmlgen.outputs.hlsl_names import camel, macro, plain
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC, START, HlslPrinter
@@ -126,7 +126,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
                 return self.print(_entry(sequence, index), outer)
         return super().print(node, outer)
 
-    def _constant(self, node: ir.Expr) -> Constant | None:
+    def _constant(self, node: ir.Expr) -> ShaderConstant | None:
         """The constant that a value of the description is passed as; None for what shaders compute."""
         if ir.varies(node) or not _is_named(node):
             return None

@@ -20,7 +20,7 @@ from dmlgen.outputs.definition_inputs import (
     records,
     shared,
 )
-from dmlgen.outputs.hlsl_definition import DefinitionShader
+from dmlgen.outputs.hlsl_definition import HlslDefinition
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_names import word
 from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
@@ -62,7 +62,7 @@ class DefinitionView:
 
 
 def definition_view(
-    registry: Registry, operator: Operator, shader: DefinitionShader, plans: Plans
+    registry: Registry, operator: Operator, shader: HlslDefinition, plans: Plans
 ) -> DefinitionView:
     """The content of the module."""
     entries = {
@@ -105,7 +105,7 @@ def definition_view(
 
 def _general(
     operator: Operator,
-    shader: DefinitionShader,
+    shader: HlslDefinition,
     entries: Mapping[str, Mapping[str, ir.Expr]],
     texts: Mapping[str, str],
     kept: Sequence[str],
@@ -172,7 +172,7 @@ def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, st
     return f"{type_.name}({', '.join(fields)})"
 
 
-def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorView]:
+def _tensors(operator: Operator, shader: HlslDefinition) -> Iterator[TensorView]:
     for place, one in enumerate(shader.tensors):
         name, _, entry = one.member.partition("[")
         entry = entry.rstrip("]") or "index"

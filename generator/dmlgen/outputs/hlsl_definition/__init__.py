@@ -10,6 +10,6 @@ limits), `loops`, `printer` (everything else). `constants` says which parts of t
 description.
 """
 
-from dmlgen.outputs.hlsl_definition.shader import DefinitionShader, shader_of, text
+from dmlgen.outputs.hlsl_definition.shader import HlslDefinition, shader_of, text
 
-__all__ = ["DefinitionShader", "shader_of", "text"]
+__all__ = ["HlslDefinition", "shader_of", "text"]

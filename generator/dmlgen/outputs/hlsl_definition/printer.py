@@ -12,7 +12,7 @@ from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.definition_queries import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.names import pascal
-from dmlgen.outputs.hlsl_constants import Constant
+from dmlgen.outputs.hlsl_constants import ShaderConstant
 from dmlgen.outputs.hlsl_definition.constants import bounds_of_lists, is_constant, truths_of_forms
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
@@ -133,7 +133,7 @@ class ShaderPrinter(LoopPrinter):
         text = f"Entry({self.deciding(node.sequence)}, {self._narrow(node.index)})"
         return f"({REAL}){text}" if node.type == ir.FLOAT else text
 
-    def _entry_of(self, listed: Constant, index: ir.Expr) -> str:
+    def _entry_of(self, listed: ShaderConstant, index: ir.Expr) -> str:
         """An entry of a constant list."""
         if isinstance(index, ir.Local) and index.varies:  # lists in registers cannot be indexed
             text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {local(index.name)})"
@@ -315,7 +315,7 @@ class ShaderPrinter(LoopPrinter):
         return f"Activate({self.print(value)}, {which})"
 
 
-def _whole_list(listed: Constant) -> str:
+def _whole_list(listed: ShaderConstant) -> str:
     of = "ListOf" if listed.kind == "ints" else "RealsOf"
     return f"{of}({listed.name}[0], {listed.name}[1], {listed.macro}_LENGTH)"
 

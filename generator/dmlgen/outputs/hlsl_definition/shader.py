@@ -75,8 +75,8 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class DefinitionShader(WithTensors):
-    """The shader of a definition."""
+class HlslDefinition(WithTensors):
+    """A definition as HLSL: what its shader prints, and what planners have of it."""
 
     operator: str
     summary: Text
@@ -190,7 +190,7 @@ class DefinitionShader(WithTensors):
         return tuple(f"{one.local}{what}" for one in self.tensors for what, has in lists if one in has)
 
 
-def text(shader: DefinitionShader, templates: Templates) -> bytes:
+def text(shader: HlslDefinition, templates: Templates) -> bytes:
     """The file of a shader."""
     plans = package_plans()
     whole = templates.render(
@@ -202,7 +202,7 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
     return broken(reached(whole))
 
 
-def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | None = None) -> Params:
+def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | None = None) -> Params:
     """The constants of the shader's passes, or those of a fast form, which has none for intermediate tensors;
     lists fill two vectors each."""
     kept, of_kinds = shader.kept if form is None else (), shader.constants.known
@@ -230,7 +230,7 @@ def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | N
     return params_of(plans, form.params, own | dict(form.constants(shader.tensors)))
 
 
-def shader_of(registry: Registry, operator: Operator, functions: Functions | None = None) -> DefinitionShader:
+def shader_of(registry: Registry, operator: Operator, functions: Functions | None = None) -> HlslDefinition:
     """The shader of an operator's definition; without `functions`, only to determine its constants."""
     forms = forms_of(registry, operator)
     attention = form_of(registry, operator, Attention)
@@ -249,7 +249,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     called = merged_calls(printer.called, *(one.called for one in activations))
     types = {value for tensor in tensors.values() for value in tensor.values}
     types |= {"float", "int", "int64_t"}
-    return DefinitionShader(
+    return HlslDefinition(
         operator=operator.name,
         summary=operator.summary,
         moves=taken_as_bits(operator, defines),

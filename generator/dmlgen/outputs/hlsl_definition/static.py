@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dmlgen.outputs.hlsl_definition.form import NONE
-from dmlgen.outputs.hlsl_definition.shader import DefinitionShader
+from dmlgen.outputs.hlsl_definition.shader import HlslDefinition
 from dmlgen.plans.model import BOOL, TEXT, ListOf, Plans, Record, Type
 
 Known: TypeAlias = int | str | Sequence[str]
@@ -30,7 +30,7 @@ Static: TypeAlias = Mapping[str, StaticField]
 """The fields of planners' `DefinitionShader`, in their order."""
 
 
-def static_of(shader: DefinitionShader, plans: Plans) -> Static:
+def static_of(shader: HlslDefinition, plans: Plans) -> Static:
     """These fields for a shader."""
     constants = shader.constants
     known_lists, numbers = constants.known("ints", "floats"), constants.known("int", "float")
@@ -79,7 +79,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
     return static
 
 
-def _passes(shader: DefinitionShader) -> Iterator[Mapping[str, Known]]:
+def _passes(shader: HlslDefinition) -> Iterator[Mapping[str, Known]]:
     """The passes of the definition itself."""
     kept, tensors = [one.member for one in shader.kept], [one.member for one in shader.tensors]
     for number, one in enumerate(shader.passes):
