@@ -6247,15 +6247,12 @@ DMLOPS_CALLED int64_t dmlops_plan_byte_parts(dmlops_planning* planning, const dm
 }
 
 /* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
-   time of a round of single groups, and is worth three parts of k, but not two. */
+   time of a round of single groups. */
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* pair) {
     int64_t tiles = dmlops_plan_tile_count(planning, found, pair);
-    if (tiles > 132) {
-        return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
-            dmlops_plan_ceil_div(planning, tiles, 132));
-    }
-    return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_byte_parts(planning, found, pair) == 3);
+    return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
+        dmlops_plan_ceil_div(planning, tiles, 132));
 }
 
 /* The largest tile of which half is used, and whose groups, each with a part of k, occupy three fifths of the

@@ -83,11 +83,9 @@ def byte_parts(found: Matrices, tile: Tile) -> int:
 
 def is_for_pairs(found: Matrices, pair: Tile) -> bool:
     """Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five
-    thirds of the time of a round of single groups, and is worth three parts of k, but not two."""
+    thirds of the time of a round of single groups."""
     tiles = tile_count(found, pair)
-    if tiles > MULTIPROCESSORS:
-        return 5 * ceil_div(tiles, 2 * MULTIPROCESSORS) < 3 * ceil_div(tiles, MULTIPROCESSORS)
-    return 2 * tiles > MULTIPROCESSORS and byte_parts(found, pair) == 3
+    return 5 * ceil_div(tiles, 2 * MULTIPROCESSORS) < 3 * ceil_div(tiles, MULTIPROCESSORS)
 
 
 def choose_matrix_tile(found: Matrices) -> Choice:
