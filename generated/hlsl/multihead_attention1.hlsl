@@ -1329,8 +1329,6 @@ static const uint KEY_SIXTEENS = TILE_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
 static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
 static uint slice = 0;  // that of the wave
-#define SCORE_MULTIPLE 1.0f
-#define PRODUCTS_KEPT 0
 // Weights are float16, which range from about e^-17 to e^11. A row's greatest is e^ROOM at first, and may grow with the
 // scores until a thread's weights add up to MOST.
 static const float ROOM = 5;
@@ -1652,22 +1650,19 @@ void MakeScores(bool within, uint2 positions, uint waveRow, uint firstKey, uint 
     }
 }
 
-// e^(multiple * score - shift). Scores made of products alone are far enough from the limits of floats to be scaled
-// before the shift is subtracted, in one mad; with SCORES_FROM_INPUTS, the filter value of a mask may be the lowest
-// float, and scores are themselves.
-float RelativeWeight(float score, float multiple, float shift)
+// e^(score - shift). Scores made of products alone are far enough from the limits of floats to be scaled before the
+// shift is subtracted, in one mad; with SCORES_FROM_INPUTS, the filter value of a mask may be the lowest float.
+float RelativeWeight(float score, float shift)
 {
 #if SCORES_FROM_INPUTS
     return Weight(score - shift);
 #else
-    return exp2(mad(score, multiple * LOG2_E, -shift * LOG2_E));
+    return exp2(mad(score, LOG2_E, -shift * LOG2_E));
 #endif
 }
 
-// The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries.
-// Scores are `multiple` times what is given.
-void MakeWeights(Eight scores[KEY_SIXTEENS], float multiple, float2 shifts, out Eight weights[KEY_SIXTEENS],
-    out float2 added)
+// The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries
+void MakeWeights(Eight scores[KEY_SIXTEENS], float2 shifts, out Eight weights[KEY_SIXTEENS], out float2 added)
 {
     added = float2(0, 0);
     [unroll]
@@ -1676,15 +1671,15 @@ void MakeWeights(Eight scores[KEY_SIXTEENS], float multiple, float2 shifts, out 
         [unroll]
         for (uint i = 0; i < 8; i++)
         {
-            weights[j].entries[i] = RelativeWeight(scores[j].entries[i], multiple, shifts[RowOfEntry(i)]);
+            weights[j].entries[i] = RelativeWeight(scores[j].entries[i], shifts[RowOfEntry(i)]);
             added[RowOfEntry(i)] += weights[j].entries[i];
         }
     }
 }
 
 // Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
-void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight scores[KEY_SIXTEENS], float multiple,
-    inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight scores[KEY_SIXTEENS], inout float2 shifts,
+    inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     float2 most = asfloat(uint2(0xff800000, 0xff800000));
     uint i;
@@ -1694,7 +1689,7 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight sc
         [unroll]
         for (i = 0; i < 8; i++)
         {
-            const float score = scores[j].entries[i] * multiple;
+            const float score = scores[j].entries[i];
             most[RowOfEntry(i)] = score > most[RowOfEntry(i)] ? score : most[RowOfEntry(i)];
         }
     }
@@ -1777,21 +1772,16 @@ void MultiplyKeys(LeftMatrix queries[QUERY_SIXTEENS], out SumMatrix products[KEY
 // weights are relative to e^shift. The shift follows the running maximum of a row only when that has grown too far, and
 // only then are the accumulators rescaled.
 void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, uint waveRow, uint firstKey, uint keys,
-    Eight products[KEY_SIXTEENS], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+    Eight scores[KEY_SIXTEENS], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
-    float multiple = SCORE_MULTIPLE;
-    if (!PRODUCTS_KEPT || !within)
-    {
-        MakeScores(within, positions, waveRow, firstKey, keys, products);
-        multiple = 1.0f;
-    }
+    MakeScores(within, positions, waveRow, firstKey, keys, scores);
     Eight weights[KEY_SIXTEENS];
     float2 added;
-    MakeWeights(products, multiple, shifts, weights, added);
+    MakeWeights(scores, shifts, weights, added);
     if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // or is NaN
     {
-        FollowScores(own, lane, areDirect, positions, products, multiple, shifts, sums, mixed);
-        MakeWeights(products, multiple, shifts, weights, added);
+        FollowScores(own, lane, areDirect, positions, scores, shifts, sums, mixed);
+        MakeWeights(scores, shifts, weights, added);
     }
     sums += added;
     [unroll]

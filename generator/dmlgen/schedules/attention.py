@@ -16,7 +16,6 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.cases import folds_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -49,8 +48,7 @@ class Attention(FastForm):
     `total`, the dot product of the query and a row of `key`, at batch, head, query and key in `at`.
     `head` has the batch and the head of keys and values for those of the query in `at`. Each `shared`
     adjacent heads of queries read the same one; 0 if that is not known. `counts` is the mask: which keys are
-    used; None if all do. Without the tensors that it reads, a score is `multiple` times `total`; None if it
-    is anything else.
+    used; None if all do.
     """
 
     target: str
@@ -61,7 +59,6 @@ class Attention(FastForm):
     shared: ir.Expr
     score: ir.Expr
     counts: ir.Expr | None
-    multiple: ir.Expr | None
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
@@ -105,7 +102,6 @@ def _attention(target: str, values: Mapping[str, ir.Expr], sizes: Mapping[str, i
         shared=groups.each if groups else ir.ZERO,
         score=score,
         counts=found.counts and ir.substitute(found.counts, {found.key: ir.at(3)}),
-        multiple=_multiple(score),
     )
 
 
@@ -125,17 +121,6 @@ def _score(whole: ir.Expr, values: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.E
     if entries_of(made):
         raise Unfit
     return product, made
-
-
-def _multiple(score: ir.Expr) -> ir.Expr | None:
-    """The factor of `TOTAL` that a score is if none of the tensors that it reads is present."""
-    read = {load.tensor for load in loads_of(score)}
-    absent: dict[ir.Expr, ir.Expr] = {ir.Present(one): ir.Number(False, ir.BOOL) for one in read}
-    rest = written(ir.substitute(score, absent), {})
-    while found := match("score + 0", rest):
-        rest = found.score
-    found = match("factor * total", rest, total=TOTAL)
-    return found.factor if found and not free_locals(found.factor) else None
 
 
 def _head(batch: ir.Expr, head: ir.Expr) -> ir.ListOf:

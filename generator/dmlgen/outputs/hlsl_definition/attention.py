@@ -23,10 +23,9 @@ from dmlgen.sugar import conjunction
 class AttentionPass(FormPass):
     """The sources of a pass of attention, and as texts: the head of keys and values for that of a query at
     `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
-    (`ends`), and whether a key below them counts. If the tensors in `scored_by` are absent, those of the
-    description that scores or the mask depend on, all keys below count and scores are `multiple` times
-    `total`, unless that is None. `views`: tensors in place of `query`, `key`, `value` and, as "output",
-    `target`, which the pass writes; with "before", the first rows, where others follow; with "stored",
+    (`ends`), and whether a key below them counts. `scored_by`: the tensors of the description that scores or
+    the mask depend on. `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which
+    the pass writes; with "before", the first rows, where others follow; with "stored",
     outputs that contain nothing else. `tensors` are all of them, by number."""
 
     target: Kept
@@ -38,7 +37,6 @@ class AttentionPass(FormPass):
     score: str
     ends: tuple[str, ...]
     counts: str
-    multiple: str | None
     scored_by: tuple[Tensor, ...]
     views: Mapping[str, View]
     tensors: tuple[Tensor, ...]
@@ -125,9 +123,6 @@ def attention_pass(
         score=printer.value(attention.score, False),
         ends=tuple(printer.deciding(end.right) for end in ends),
         counts=printer.deciding(counts),
-        multiple=None
-        if attention.multiple is None or len(tests) > len(ends)
-        else printer.value(attention.multiple, False),
         scored_by=tuple(printer.tensors[name] for name in scored_by),
         views=views,
         tensors=tensors,
