@@ -18,6 +18,7 @@ import pytest
 import dmlops
 from dmlgen.schedules import follows_definition
 from page_formulas import FORMULAS, Members, half_even
+from recurrent_networks import made, network
 from whole_registry import whole_registry
 
 REGISTRY = whole_registry()
@@ -261,31 +262,17 @@ def test_attention_with_past_lengths(heads: tuple[int, int], room: int) -> None:
 @pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD", "BIDIRECTIONAL"])
 @pytest.mark.parametrize("switches", [(False, False), (True, False), (False, True), (True, True)])
 def test_recurrent_networks(operator: str, direction: str, switches: tuple[bool, bool]) -> None:
-    ways, gates = (2 if direction == "BIDIRECTIONAL" else 1), {"RNN": 1, "GRU": 3, "LSTM": 4}[operator]
-    steps, batches, size, hidden = 5, 3, 2, 4
-    names = {"RNN": ["TANH"], "GRU": ["SIGMOID", "TANH"], "LSTM": ["SIGMOID", "TANH", "SOFTSIGN"]}[operator]
-    activations = [{"type": f"ACTIVATION_{name}", "desc": {}} for name in names]
-    activations += [{"type": "ACTIVATION_HARD_SIGMOID", "desc": {"Alpha": 0.3, "Beta": 0.5}}] * len(names)
-    form: dict[str, Any] = {
-        "InputTensor": f32(1, steps, batches, size),
-        "WeightTensor": f32(1, ways, gates * hidden, size),
-        "RecurrenceTensor": f32(1, ways, gates * hidden, hidden),
-        "BiasTensor": f32(1, 1, ways, 2 * gates * hidden),
-        "HiddenInitTensor": f32(1, ways, batches, hidden),
-        "SequenceLengthsTensor": {"DataType": "UINT32", "Sizes": [1, 1, 1, batches]},
-        "OutputSequenceTensor": f32(steps, ways, batches, hidden),
-        "OutputSingleTensor": f32(1, ways, batches, hidden),
-        "ActivationDescs": activations[: ways * len(names)],
-        "Direction": direction,
+    members: dict[str, dict[str, Any]] = {
+        "RNN": {},
+        "GRU": {"LinearBeforeReset": switches[0]},
+        "LSTM": {"UseClipThreshold": switches[0], "ClipThreshold": 0.75, "CoupleInputForget": switches[1]},
     }
-    if operator == "GRU":
-        form["LinearBeforeReset"] = switches[0]
-    if operator == "LSTM":
-        form |= {"UseClipThreshold": switches[0], "ClipThreshold": 0.75, "CoupleInputForget": switches[1]}
-        form |= {"CellMemInitTensor": f32(1, ways, batches, hidden)}
-        form |= {"PeepholeTensor": f32(1, 1, ways, 3 * hidden)}
-        form |= {"OutputCellSingleTensor": f32(1, ways, batches, hidden)}
-    assert not dmlops.from_json({"type": operator, "desc": form}).validate("6.4")
+    form = network(operator, 3, 2, 4, direction=direction, steps=5, **members[operator])
+    if direction == "BIDIRECTIONAL":
+        half = form["ActivationDescCount"] // 2
+        other = {"type": "ACTIVATION_HARD_SIGMOID", "desc": {"Alpha": 0.3, "Beta": 0.5}}
+        form["ActivationDescs"][half:] = [other] * half
+    made(form, operator)
     for seed in range(3):
         agrees(str(seed), operator, form, "fractions", [seed])
 

@@ -22,6 +22,7 @@ from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
 from product_cases import convolution, of_many_images, product
+from recurrent_networks import made, network
 from spirv_modules import declared_memory, group_memory, instructions, validate
 from tensors import of
 
@@ -77,9 +78,7 @@ def attentions() -> list[Any]:
 
 def networks(kind: str, *sizes: tuple[int, int]) -> list[Any]:
     """LSTMs of batches and units."""
-    return [
-        sums.made(sums.network("LSTM", batch, units, units, data_type=kind), "LSTM") for batch, units in sizes
-    ]
+    return [made(network("LSTM", batch, units, units, data_type=kind), "LSTM") for batch, units in sizes]
 
 
 WINDOWS = [*(contraction.WINDOWS | contraction.BACKWARD | contraction.FEW).values()]
