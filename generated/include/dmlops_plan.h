@@ -2895,8 +2895,6 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
-DMLOPS_CALLED int dmlops_plan_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
@@ -7657,9 +7655,9 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     dmlops_plan_no_sources(planning, &sources);
     dmlops_plan_Pass_32 every;
     every.count = 0;
-    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-        if (dmlops_plan_applies(planning, op, shader, one)) {
+    for (int64_t place = 0; place < shader->passes.count; ++place) {
+        const dmlops_plan_Pass* one = &shader->passes.items[place];
+        if ((place >= shader->sums.count) || (op->sums.items[dmlops_item(planning, place, op->sums.count)] == 1)) {
             dmlops_plan_Pass_32_append(planning, &every, one);
         }
     }
@@ -7679,43 +7677,43 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     const dmlops_plan_int_8_16 * kept_sizes = &op->kept_sizes;
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
-        dmlops_plan_KeySplit made_2;
-        dmlops_plan_split_attention(planning, attention, views, tensors, kept_sizes, &made_2);
-        split = made_2;
+        dmlops_plan_KeySplit made_1;
+        dmlops_plan_split_attention(planning, attention, views, tensors, kept_sizes, &made_1);
+        split = made_1;
         if (split.vector == 8) {
             float16 = (dmlops_shift(1, attention->query) | dmlops_shift(1, attention->key)) | dmlops_shift(1,
                 attention->value);
         }
         int stores = split.kernel == 1;
-        dmlops_plan_Sources made_3;
-        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, 1, stores, &made_3);
-        sources = made_3;
-        dmlops_plan_Pass_32 made_4;
-        dmlops_plan_passes_with(planning, shader, &sources, &made_4);
-        dmlops_plan_Pass_32_copy(&every, &made_4);
+        dmlops_plan_Sources made_2;
+        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, 1, stores, &made_2);
+        sources = made_2;
+        dmlops_plan_Pass_32 made_3;
+        dmlops_plan_passes_with(planning, shader, &sources, &made_3);
+        dmlops_plan_Pass_32_copy(&every, &made_3);
         wanted = dmlops_plan_leading(planning, &every, there);
         if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
-            dmlops_plan_Sources made_5;
-            dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, 0, stores, &made_5);
-            sources = made_5;
-            dmlops_plan_Pass_32 made_6;
-            dmlops_plan_passes_with(planning, shader, &sources, &made_6);
-            dmlops_plan_Pass_32_copy(&every, &made_6);
+            dmlops_plan_Sources made_4;
+            dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, 0, stores, &made_4);
+            sources = made_4;
+            dmlops_plan_Pass_32 made_5;
+            dmlops_plan_passes_with(planning, shader, &sources, &made_5);
+            dmlops_plan_Pass_32_copy(&every, &made_5);
             wanted = dmlops_plan_leading(planning, &every, there);
         }
     }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
-    for (int64_t each_7 = 0; each_7 < every.count; ++each_7) {
-        const dmlops_plan_Pass* one = &every.items[each_7];
+    for (int64_t each_6 = 0; each_6 < every.count; ++each_6) {
+        const dmlops_plan_Pass* one = &every.items[each_6];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
             dmlops_plan_Pass_32_append(planning, &passes, one);
         }
     }
     dmlops_plan_Pass_32 recurrent;
     recurrent.count = 0;
-    for (int64_t each_8 = 0; each_8 < passes.count; ++each_8) {
-        const dmlops_plan_Pass* one = &passes.items[each_8];
+    for (int64_t each_7 = 0; each_7 < passes.count; ++each_7) {
+        const dmlops_plan_Pass* one = &passes.items[each_7];
         if (one->is_along) {
             dmlops_plan_Pass_32_append(planning, &recurrent, one);
         }
@@ -7723,11 +7721,11 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int may_be_alone = recurrent.count == 1;
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
-    for (int64_t each_9 = 0; each_9 < passes.count; ++each_9) {
-        const dmlops_plan_Pass* one = &passes.items[each_9];
-        dmlops_plan_SumsTile made_10;
-        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_10);
-        dmlops_plan_SumsTile_32_append(planning, &tiles, &made_10);
+    for (int64_t each_8 = 0; each_8 < passes.count; ++each_8) {
+        const dmlops_plan_Pass* one = &passes.items[each_8];
+        dmlops_plan_SumsTile made_9;
+        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_9);
+        dmlops_plan_SumsTile_32_append(planning, &tiles, &made_9);
     }
     int scores_from_inputs = (attention->scored_by & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
@@ -7755,18 +7753,6 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
         }
     }
     return 0;
-}
-
-/* Whether a pass is for this description: of sums, there may be others in its place. */
-DMLOPS_CALLED int dmlops_plan_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one) {
-    for (int64_t place = 0; place < shader->sums.count; ++place) {
-        const dmlops_plan_SumsPass* sums = &shader->sums.items[place];
-        if (sums->number == one->number) {
-            return op->sums.items[dmlops_item(planning, place, op->sums.count)] == 1;
-        }
-    }
-    return 1;
 }
 
 /* The tile of a pass of sums; empty for any other. If it `may_be_alone` in its recurrence, a single group may run all

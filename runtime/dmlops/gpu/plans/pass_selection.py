@@ -114,7 +114,10 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     """The passes that lead to outputs: attention without copies, and sums shared by groups, where these
     suit."""
     attention, sources = shader.attention, no_sources()
-    every: Passes = [one for one in shader.passes if applies(op, shader, one)]
+    every: Passes = []
+    for place, one in enumerate(shader.passes):  # those of sums come first
+        if place >= len(shader.sums) or op.sums[place] == 1:
+            every.append(one)
     there = present(op.tensors)
     led = leading(every, there)
     wanted, split, views, float16 = led, KeySplit(TILES, 4, 1, 1, 0, 1), op.attention, 0
@@ -148,14 +151,6 @@ def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, want
         if one.number != attention.number and one.reads & both != 0 and is_needed(one, there, wanted):
             return True
     return False
-
-
-def applies(op: Definition, shader: DefinitionShader, one: Pass) -> bool:
-    """Whether a pass is for this description: of sums, there may be others in its place."""
-    for place, sums in enumerate(shader.sums):
-        if sums.number == one.number:
-            return op.sums[place] == 1
-    return True
 
 
 def shared_tile(
