@@ -243,17 +243,10 @@ uint PartialTotal(uint total, uint part, uint row, uint s)
 static const StateValue NEUTRAL = (StateValue)0;
 StateValue Map(INPUT_VALUE x) { return TiedRank(x); }
 
-State Neutral()
+State StateOf(StateValue value, uint index)
 {
     State state = (State)0;
-    state.value = NEUTRAL;
-    return state;
-}
-
-State StateOf(INPUT_VALUE element, uint index)
-{
-    State state = (State)0;
-    state.value = Map(element);
+    state.value = value;
 #if CHOOSES
     state.index = index;
 #endif
@@ -286,15 +279,11 @@ State Append(State a, State b)
 }
 
 #if WAVES
-uint ReadLane(uint value, uint lane) { return WaveReadLaneAt(value, lane); }
-int ReadLane(int value, uint lane) { return WaveReadLaneAt(value, lane); }
-float ReadLane(float value, uint lane) { return WaveReadLaneAt(value, lane); }
-
 State ReadState(State state, uint lane)
 {
-    state.value = ReadLane(state.value, lane);
+    state.value = WaveReadLaneAt(state.value, lane);
 #if CHOOSES
-    state.index = ReadLane(state.index, lane);
+    state.index = WaveReadLaneAt(state.index, lane);
 #endif
     return state;
 }
@@ -382,7 +371,7 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        total0s.of[s] = Neutral();
+        total0s.of[s] = StateOf(NEUTRAL, 0);
     }
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
@@ -399,7 +388,7 @@ void WorkOnRows(uint number, uint thread)
 [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            State total0OfBlock = Neutral();
+            State total0OfBlock = StateOf(NEUTRAL, 0);
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
@@ -410,7 +399,7 @@ void WorkOnRows(uint number, uint thread)
                 {
                     const INPUT_VALUE inputElement = inputBlock[u][s + k];
                     total0OfBlock = Append(total0OfBlock,
-                        StateOf(inputElement, (item + u * REDUCTION_THREADS) * ALONG + k));
+                        StateOf(Map(inputElement), (item + u * REDUCTION_THREADS) * ALONG + k));
                 }
             }
             total0s.of[s] = Append(total0s.of[s], total0OfBlock);

@@ -614,17 +614,10 @@ StateValue Merge(StateValue x, StateValue y) { return x + y; }
 INPUT_VALUE Finish(StateValue total) { return total; }
 #endif
 
-State Neutral()
+State StateOf(StateValue value, uint index)
 {
     State state = (State)0;
-    state.value = NEUTRAL;
-    return state;
-}
-
-State StateOf(INPUT_VALUE element, uint index)
-{
-    State state = (State)0;
-    state.value = Map(element);
+    state.value = value;
 #if CHOOSES
     state.index = index;
 #endif
@@ -666,20 +659,17 @@ OUTPUT_VALUE ResultOf(State state)
 }
 
 #if WAVES
-uint64_t ReadLane(uint64_t value, uint lane)
-{
-    return (uint64_t)WaveReadLaneAt((uint)(value >> 32), lane) << 32 | WaveReadLaneAt((uint)value, lane);
-}
-int64_t ReadLane(int64_t value, uint lane) { return (int64_t)ReadLane((uint64_t)value, lane); }
-uint ReadLane(uint value, uint lane) { return WaveReadLaneAt(value, lane); }
-int ReadLane(int value, uint lane) { return WaveReadLaneAt(value, lane); }
-float ReadLane(float value, uint lane) { return WaveReadLaneAt(value, lane); }
-
 State ReadState(State state, uint lane)
 {
-    state.value = ReadLane(state.value, lane);
+#if INPUT_BITS == 64
+    const uint64_t value = (uint64_t)state.value;
+    state.value = (StateValue)((uint64_t)WaveReadLaneAt((uint)(value >> 32), lane) << 32
+        | WaveReadLaneAt((uint)value, lane));
+#else
+    state.value = WaveReadLaneAt(state.value, lane);
+#endif
 #if CHOOSES
-    state.index = ReadLane(state.index, lane);
+    state.index = WaveReadLaneAt(state.index, lane);
 #endif
     return state;
 }
@@ -758,7 +748,7 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        total0s.of[s] = Neutral();
+        total0s.of[s] = StateOf(NEUTRAL, 0);
     }
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
@@ -773,7 +763,7 @@ void WorkOnRows(uint number, uint thread)
 [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            State total0OfBlock = Neutral();
+            State total0OfBlock = StateOf(NEUTRAL, 0);
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
@@ -784,7 +774,7 @@ void WorkOnRows(uint number, uint thread)
                 {
                     const INPUT_VALUE inputElement = inputBlock[u][s + k];
                     total0OfBlock = Append(total0OfBlock,
-                        StateOf(inputElement, (item + u * REDUCTION_THREADS) * ALONG + k));
+                        StateOf(Map(inputElement), (item + u * REDUCTION_THREADS) * ALONG + k));
                 }
             }
             total0s.of[s] = Append(total0s.of[s], total0OfBlock);

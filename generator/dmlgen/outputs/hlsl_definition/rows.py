@@ -229,7 +229,7 @@ class _RowsPrinter:
         """The pass of a reduction: one stage, whose only total is that of elements of any type."""
         tensors, source = self._printer.tensors, self._printer.tensors[self._rows.source]
         place = "(item + u * REDUCTION_THREADS) * ALONG"
-        term = f"StateOf({source.local}Element, {place} + k)"
+        term = f"StateOf(Map({source.local}Element), {place} + k)"
         chosen = f"{place} + k % ALONG == total0s.of[s].index"
         inputs = {"rows.reduced": self._rows.reduced, "rows.decreasing": reduction.decreasing}
         if reduction.function is not None:
