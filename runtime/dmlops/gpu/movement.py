@@ -78,7 +78,7 @@ def coordinates(rank: int) -> tuple[Linear, ...]:
     return tuple(Linear(coordinates={dimension: 1}) for dimension in range(rank))
 
 
-def reads(desc: Any, at: Coordinates, name: str) -> Read:
+def reads(desc: Any, name: str, at: Coordinates) -> Read:
     """The element of a description's tensor."""
     return Read(name, offset_of(at, getattr(desc, name).element_strides))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, NamedTuple, get_type_hints
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from .. import compute
 from ..computations.scatter import Scatter as ScatterComputation
-from ..coordinates import Coordinates
 from ..definition import Defined
 from ..description import Description
 from ..elements import stored
@@ -100,10 +99,7 @@ def _macros(operator: str) -> Mapping[str, str]:
 def gather(computation: MapComputation) -> Gather:
     """The input for the planner of gathers. Raises Refused if the operator does more than move elements."""
     desc: Any = computation.desc
-
-    def load(name: str, at: Coordinates) -> movement.Read:
-        return movement.reads(desc, at, name)
-
+    load = partial(movement.reads, desc)
     output = desc.OutputTensor
     assert computation.element is not None
     try:
@@ -124,10 +120,7 @@ def gather(computation: MapComputation) -> Gather:
 def _updates(computation: ScatterComputation) -> Movement:
     """The destinations of updates: the operator's own `target`, called with symbols."""
     desc: Any = computation.desc
-
-    def load(name: str, at: Coordinates) -> movement.Read:
-        return movement.reads(desc, at, name)
-
+    load = partial(movement.reads, desc)
     rank = len(getattr(desc, computation.updates).Sizes)
     try:
         target = computation.target(desc, movement.coordinates(rank), load)
