@@ -130,8 +130,10 @@ def test_groups_of_short_lines(device: Any, length: int, way: tuple[str, bool]) 
     check_scan(device, SUM, array % 2, 1, way, gaps)
 
 
-def test_many_lines_side_by_side(device: Any) -> None:
-    array = some(np.random.default_rng(3), (65, 4100), "int32")
+@pytest.mark.parametrize("length", [1, 3, 20, 65])
+def test_many_lines_side_by_side(device: Any, length: int) -> None:
+    """The shorter they are, the more lines a group has."""
+    array = some(np.random.default_rng(3), (length, 4100), "int32")
     check_scan(device, SUM, array, 0, WAYS[3], with_gaps({"OutputTensor": array}))
 
 
