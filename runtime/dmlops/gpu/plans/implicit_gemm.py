@@ -1,7 +1,7 @@
 """Convolutions as products: implicit GEMM, whose right factor is gathered tap by tap, and never stored.
 
 Each channel group, or each phase of one, is a matrix: rows are its channels, dimension 1 of the output, and
-columns run along all other dimensions. Weights, the left factor, are packed first where that pays.
+columns run along all other dimensions. Weights, the left factor, are packed first, unless there is one tap.
 """
 
 from __future__ import annotations
@@ -73,14 +73,6 @@ class Row(NamedTuple):
     taps: int
     reach: int
     pitch: int
-
-
-class WindowProduct(NamedTuple):
-    """A product, how its left factor is packed, and the taps that a tile holds at once."""
-
-    product: Product
-    packing: Packing
-    row: Row
 
 
 def window_strides(op: Contraction) -> Eight:
@@ -288,8 +280,8 @@ def float_window_tiles(channels: int) -> Tiles:
     ]
 
 
-def float_window_product(op: Contraction, found: Matrices) -> WindowProduct:
-    """The tile, k split into parts, and the left factor packed by vectors of rows."""
+def plan_float_window(out: Planning, op: Contraction, found: Matrices) -> None:
+    """Chooses the tile and the parts of k; the left factor is packed by vectors of rows."""
     output = op.output
     rates = Rates(FLOAT_RATE, FLOAT_WINDOW_LATENCY, FLOAT_WINDOW_ALONE, 4, 1)
     chosen = choose_tile(found, float_window_tiles(op.factors.depth), rates, True)
@@ -301,7 +293,7 @@ def float_window_product(op: Contraction, found: Matrices) -> WindowProduct:
         factors = found._replace(left=Side(axis_steps(output, found.row_axis, 1), pitch, whole, False, 4))
         items = times(times(found.depth, vectors), found.count)
     product = Product(chosen.tile, split, split.parts > 1, found, factors, False)
-    return WindowProduct(product, Packing(items, 4, 1), single_tap())
+    plan_window_product(out, op, product, Packing(items, 4, 1), single_tap())
 
 
 def gathered(op: Contraction, side: Side) -> Side:
@@ -338,9 +330,7 @@ def row_of(op: Contraction, found: Matrices) -> Row:
 
 
 def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
-    """The matrices, with padded output rows if tiles hold several taps at once."""
-    if row.taps == 1:
-        return found
+    """The matrices with padded output rows, for tiles that hold several taps at once."""
     axis, pitch = window.axes[len(window.sizes) - 1], row.pitch
     sizes: Eight = [pitch if d == axis else size for d, size in enumerate(found.sizes)]
     run = found.run if found.is_down else 1
@@ -385,8 +375,8 @@ def row_tiles(row: Row) -> Tiles:
     return tiles
 
 
-def cooperative_window_product(op: Contraction, given: Matrices) -> WindowProduct:
-    """The tile, with one tap or several, k split into parts, and the left factor packed along k."""
+def plan_cooperative_window(out: Planning, op: Contraction, given: Matrices) -> None:
+    """Chooses the tile, with one tap or several, and the parts of k; the left factor is packed along k."""
     window, output, channels = op.factors.window, op.output, op.factors.depth
     right, row = gathered(op, given.right), row_of(op, given)
     rates = Rates(COOPERATIVE_RATE, COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE, 2, 1)
@@ -410,7 +400,7 @@ def cooperative_window_product(op: Contraction, given: Matrices) -> WindowProduc
         items = times(times(found.rows, found.count), eights)
     factors = found._replace(left=left, right=right)
     product = Product(tile, split, split.parts > 1, found, factors, True)
-    return WindowProduct(product, Packing(items, 8, 2), row)
+    plan_window_product(out, op, product, Packing(items, 8, 2), row)
 
 
 def begin_packed(out: Planning, product: Product, packing: Packing) -> int:
@@ -431,10 +421,9 @@ def pack(out: Planning, op: Contraction, product: Product, packing: Packing) -> 
     dispatch_single(out, op, found, product.split, words, PACK_PASS, packing.items)
 
 
-def plan_window_product(out: Planning, op: Contraction, made: WindowProduct) -> None:
+def plan_window_product(out: Planning, op: Contraction, product: Product, packing: Packing, row: Row) -> None:
     """One dispatch, preceded by one if the left factor is packed, and followed by one if there are partial
     sums."""
-    product, packing, row = made.product, made.packing, made.row
     window, channels = op.factors.window, op.factors.depth
     right, output = op.right, op.output
     sums = begin_packed(out, product, packing)
@@ -458,9 +447,9 @@ def plan_window_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     """Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too
     little to compute."""
     if suits_cooperative_matrix(out, op, found):
-        plan_window_product(out, op, cooperative_window_product(op, found))
+        plan_cooperative_window(out, op, found)
     elif found.is_worth:
-        plan_window_product(out, op, float_window_product(op, found))
+        plan_float_window(out, op, found)
     else:
         return False
     return True
