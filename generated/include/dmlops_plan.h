@@ -1062,12 +1062,6 @@ typedef struct dmlops_plan_Row {
     int64_t pitch;
 } dmlops_plan_Row;
 
-typedef struct dmlops_plan_WindowProduct {
-    dmlops_plan_Product product;
-    dmlops_plan_Packing packing;
-    dmlops_plan_Row row;
-} dmlops_plan_WindowProduct;
-
 typedef struct dmlops_plan_BytePacking {
     int64_t vector;
     int64_t padded;
@@ -2764,8 +2758,8 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
     result);
-DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_WindowProduct* result);
+DMLOPS_CALLED void dmlops_plan_float_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Side* side, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
@@ -2778,14 +2772,14 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row, dmlops_plan_Tile_12*
     result);
-DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* given);
 DMLOPS_CALLED int64_t dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
     dmlops_plan_Packing* packing);
 DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Product* product, const dmlops_plan_Packing* packing);
 DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_WindowProduct* made);
+    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
@@ -5717,9 +5711,9 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     return;
 }
 
-/* The tile, k split into parts, and the left factor packed by vectors of rows. */
-DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_WindowProduct* result) {
+/* Chooses the tile and the parts of k; the left factor is packed by vectors of rows. */
+DMLOPS_CALLED void dmlops_plan_float_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found) {
     const dmlops_plan_Tensor * output = &op->output;
     dmlops_plan_Rates rates;
     rates.arithmetic = 225;
@@ -5767,10 +5761,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
     made_5.in_word = 1;
     dmlops_plan_Row made_6;
     dmlops_plan_single_tap(planning, &made_6);
-    result->product = product;
-    result->packing = made_5;
-    result->row = made_6;
-    return;
+    dmlops_plan_window_product(planning, op, &product, &made_5, &made_6);
 }
 
 /* The way to load a convolution's right factor: up to eight adjacent channels or pixels at once. */
@@ -5839,13 +5830,9 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The matrices, with padded output rows if tiles hold several taps at once. */
+/* The matrices with padded output rows, for tiles that hold several taps at once. */
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
-    if (row->taps == 1) {
-        *result = *found;
-        return;
-    }
     int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
         window->axes.count)];
     int64_t pitch = row->pitch;
@@ -6004,9 +5991,9 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The tile, with one tap or several, k split into parts, and the left factor packed along k. */
-DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result) {
+/* Chooses the tile, with one tap or several, and the parts of k; the left factor is packed along k. */
+DMLOPS_CALLED void dmlops_plan_cooperative_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* given) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * output = &op->output;
     int64_t channels = op->factors.depth;
@@ -6084,10 +6071,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     made_6.items = items;
     made_6.vector = 8;
     made_6.in_word = 2;
-    result->product = product;
-    result->packing = made_6;
-    result->row = row;
-    return;
+    dmlops_plan_window_product(planning, op, &product, &made_6, &row);
 }
 
 /* The macros and resources of all passes, with room in scratch for packed factors, in which the k-loop counts elements.
@@ -6117,10 +6101,7 @@ DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan
 
 /* One dispatch, preceded by one if the left factor is packed, and followed by one if there are partial sums. */
 DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_WindowProduct* made) {
-    const dmlops_plan_Product * product = &made->product;
-    const dmlops_plan_Packing * packing = &made->packing;
-    const dmlops_plan_Row * row = &made->row;
+    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row) {
     const dmlops_plan_Window * window = &op->factors.window;
     int64_t channels = op->factors.depth;
     const dmlops_plan_Tensor * right = &op->right;
@@ -6153,14 +6134,10 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found) {
     if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
-        dmlops_plan_WindowProduct made_1;
-        dmlops_plan_cooperative_window_product(planning, op, found, &made_1);
-        dmlops_plan_window_product(planning, op, &made_1);
+        dmlops_plan_cooperative_window(planning, op, found);
     } else {
         if (found->is_worth) {
-            dmlops_plan_WindowProduct made_2;
-            dmlops_plan_float_window_product(planning, op, found, &made_2);
-            dmlops_plan_window_product(planning, op, &made_2);
+            dmlops_plan_float_window(planning, op, found);
         } else {
             return 0;
         }
