@@ -28,10 +28,8 @@ from .planning import Planning
 
 SEPARABLE_THREADS = 256  # NVIDIA H200: 128 at 0.89 to 1.00, 512 at 0.98
 "threads in a group, at most"
-SEPARABLE_GROUPS = 264  # NVIDIA H200: 33 at 1.00, 528 to 2112 at 1.00, 8448 at 0.72 to 0.99
-"groups that saturate a GPU; with fewer, threads compute fewer planes at once"
-SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
-"groups that leave no idle tail; with more, each takes more rows, if it needs weights"
+SEPARABLE_GROUPS = 1056  # NVIDIA H200: 264 at 1.00, 4224 at 0.90
+"groups that leave no idle tail; with fewer, threads compute fewer planes at once, with more, more rows"
 SEPARABLE_TABLE = 7168  # NVIDIA H200: 896 at less than 0.01 to 1.08
 "words of tables in shared memory, at most"
 SEPARABLE_FEW = 8192
@@ -185,8 +183,8 @@ def separable_tile(
     while planes > 1 and times(tiles, ceil_div(extent.planes, planes)) < SEPARABLE_GROUPS:
         planes = planes // 2
     layers = times(tiles_across, ceil_div(extent.planes, planes))
-    most = min(extent.rows, 64) if one.is_sum else rows
-    while rows < most and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
+    most = min(extent.rows, 64) if one.is_sum else rows  # without weights, NVIDIA H200: 64 at 0.9 to 1.0
+    while rows < most and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_GROUPS:
         rows = 2 * rows
     taps = taps_kept(columns * across + rows + (len(sizes) - 2) * planes, taps)
     return SeparableTile(threads, across, columns, rows, planes, taps, 0)
@@ -230,7 +228,7 @@ def plan_separable(out: Planning, op: Definition, shader: DefinitionShader, know
     out.define("TAPS", tile.taps)
     out.define("SPAN", tile.span)
     # Where the taps of adjacent outputs are apart, a thread's columns are spaced instead, so that neighboring
-    # threads load adjacent elements.
+    # threads load adjacent elements (NVIDIA H200: 0.55 to 0.9 otherwise).
     is_narrower = tensor.sizes[axis] > extent.columns
     is_apart = tile.span > 0 or (one.is_sum and tile.columns > 1 and output.bits >= 16 and is_narrower)
     is_whole = tensor.sizes[axis] == extent.columns and tensor.bits >= 16 and tile.columns > 1
