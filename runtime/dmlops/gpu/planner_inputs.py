@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import compute
 from ..computations.scatter import Scatter as ScatterComputation
+from ..coordinates import Coordinates, Load
 from ..definition import Defined
 from ..description import Description
 from ..elements import stored
@@ -30,7 +31,7 @@ from .plans.map import Map, Number, Switch, plan_map
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Tensor
 from .plans.philox import Philox, plan_philox
-from .plans.planning import Planning, Refused
+from .plans.planning import Planning
 from .plans.reasons import Reason
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
@@ -97,37 +98,36 @@ def _macros(operator: str) -> Mapping[str, str]:
 
 
 def gather(computation: MapComputation) -> Gather:
-    """The input for the planner of gathers. Raises Refused if the operator does more than move elements."""
-    desc: Any = computation.desc
-    load = partial(movement.reads, desc)
-    output = desc.OutputTensor
-    assert computation.element is not None
-    try:
-        result = computation.element(desc, movement.coordinates(len(output.Sizes)), load)
-    except (AttributeError, TypeError):  # from an operation that symbols do not support
-        raise Refused(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0) from None
-    if not isinstance(result, movement.Read):
-        raise Refused(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
-    moved = movement.movement(result.offset, len(output.Sizes))
-    shader = computation.shader
+    """The input for the planner of gathers."""
+    desc, shader, element = computation.desc, computation.shader, computation.element
+    assert element is not None
     source, indices, target = (
         tensor_of(absent(desc.OPERATOR, name, macro), getattr(desc, name))
         for name, macro in {**shader.inputs, computation.output: shader.output}.items()
     )
+    moved = _followed(desc, len(target.sizes), lambda at, load: element(desc, at, load).offset)
     return Gather(source, indices, target, moved)
 
 
 def _updates(computation: ScatterComputation) -> Movement:
     """The destinations of updates: the operator's own `target`, called with symbols."""
     desc: Any = computation.desc
-    load = partial(movement.reads, desc)
-    rank = len(getattr(desc, computation.updates).Sizes)
+    strides = getattr(desc, computation.output).element_strides
+
+    def offset(at: Coordinates, load: Load) -> Any:
+        return movement.offset_of(computation.target(desc, at, load), strides)
+
+    return _followed(desc, len(getattr(desc, computation.updates).Sizes), offset)
+
+
+def _followed(desc: Any, rank: int, offset: Callable[[Coordinates, Load], Any]) -> Movement:
+    """The movement that an offset describes, a function of a coordinate of that rank and of what is read, if
+    it does no more than move elements."""
     try:
-        target = computation.target(desc, movement.coordinates(rank), load)
-        offset = movement.offset_of(target, getattr(desc, computation.output).element_strides)
-    except (AttributeError, TypeError):
+        found = offset(movement.coordinates(rank), partial(movement.reads, desc))
+    except (AttributeError, TypeError):  # from an operation that symbols do not support
         return movement.NO_MOVEMENT
-    return movement.movement(offset, rank)
+    return movement.movement(found, rank)
 
 
 def _plan_maps(out: Planning, computation: MapComputation) -> None:
