@@ -316,12 +316,8 @@ def priced(slide: Slide, block: Block) -> Block:
         shares = 2 * shares
     elements = block.rows * block.columns
     taps = ceil_div(down.taps, down.divisor) * ceil_div(across.taps, across.divisor)
-    row = (
-        lead(across, vector) + reach(across, block.columns)
-        if slide.is_across
-        else reach(across, block.columns)
-    )
-    loads = reach(down, block.rows) * ceil_div(row * block.channels, vector)
+    line = reach(across, block.columns) + (lead(across, vector) if slide.is_across else 0)
+    loads = reach(down, block.rows) * ceil_div(line * block.channels, vector)
     layer = LAYER_COST + loads * (LOAD_COST + max(apart, vector)) + elements * taps * block.channels
     work = BLOCK_COST + elements * block.channels // stored * LOAD_COST + ceil_div(layers, shares) * layer
     cost = work * (HALF_RESIDENT + elements) * max(times(blocks, shares), SLIDING_BUSY)
