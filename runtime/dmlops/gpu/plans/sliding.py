@@ -50,7 +50,7 @@ LAYER_COST = 32
 "operations per layer, beside its loads and folds"
 LOAD_COST = 4
 "operations per load or store, beside one for each element between those that neighboring threads load"
-HALF_RESIDENT = 28
+HALF_RESIDENT = 28  # NVIDIA H200: without, 0.5 to 1.0
 "elements of a block whose registers halve the number of resident threads"
 SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
 "channels and rows per channel group, of several, up to which windows slide over the input"
