@@ -124,6 +124,7 @@ def windows(kind: str) -> dict[str, Any]:
             t(1, 3, 11, 9), t(24, 3, 3, 5), Mode="CONVOLUTION", Strides=2, bias=False
         ),
         "one place": convolution(t(2, 32, 8, 8), t(48, 32, 1, 1), **point),
+        "one place, padded": convolution(t(2, 32, 8, 8), t(48, 32, 1, 1)),
         "many places": convolution(t(2, 16, 12, 12), t(136, 16, 1, 1), **point),
         "one place, odd": convolution(t(2, 32, 7, 7), t(48, 32, 1, 1), **point),
         "one place, in fours": convolution(t(2, 32, 6, 6), t(48, 32, 1, 1), **point),

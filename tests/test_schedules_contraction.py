@@ -394,7 +394,7 @@ def test_tiles_of_phases_give_what_reference_and_torch_give(name: str, device: A
 
 
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
-    for name in ("whole places", "few channels, mirrored"):
+    for name in ("whole places", "few channels, mirrored", "one place, padded"):
         check(device, WINDOWS[name], FilterTensor=np.inf)
     for name in ("in ones", "in twos", "without products"):
         check(device, SPREAD[f"backward, {name}"], FilterTensor=np.inf)
