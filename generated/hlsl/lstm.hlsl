@@ -1167,7 +1167,7 @@ static uint lane;  // the thread in its wave
 // Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    // Drivers unroll this: if DXC did, dot products of bytes would take it more than a second.
+    [unroll]
     for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
     {
         const uint k = turn + wave / (wavesAcross * wavesDown) * matrixProducts;
