@@ -176,6 +176,7 @@ def shared(rows: RowLoops, extent: int) -> Sharing:
     is_deep = rows.is_across and rows.is_reread and rows.extent > most * REDUCTION_WHOLE_UNROLL
     unroll = REDUCTION_WHOLE_UNROLL if is_whole or is_deep else REDUCTION_UNROLL
     lanes = ceil_div(extent, unroll)
+    # NVIDIA H200: without it, small normalizations are at 0.64 to 0.99; twice the threads at 0.89 to 1.01
     while is_whole and unroll > 1 and 2 * lanes <= most and times(number, lanes) < SATURATING_THREADS:
         unroll //= 2
         lanes = ceil_div(extent, unroll)
