@@ -32,7 +32,6 @@
 //   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats where COOPERATIVE_MATRIX or FEW_QUERIES
 //              holds, else 4 where rows are multiples of that, or 1
 //   SCRATCH_VECTOR  adjacent words of scratch that are accessed at once: 4 where rows are multiples of it, else 1
-//   SCORES_FROM_INPUTS  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
 //   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6
 //              StackedQueryKeyValueTensor, 10 PastKeyTensor
@@ -48,10 +47,11 @@
 // With neither COOPERATIVE_MATRIX nor FEW_QUERIES:
 //   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
 //   VALUE_VECTORS  how many times that; in between are those of 15 other threads
+//   SCORES_FROM_INPUTS  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
 //   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are float16, multiplied by
 //              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
-//              VulkanKHR (examples/README.md). Of the macros above, only VECTOR, SCRATCH_VECTOR, SCORES_FROM_INPUTS,
-//              X_IN, ROWS, SHARED, SPLIT_KV and KEYS_PER_SPLIT apply.
+//              VulkanKHR (examples/README.md). Of the macros above, only VECTOR, SCRATCH_VECTOR, X_IN,
+//              ROWS, SHARED, SPLIT_KV and KEYS_PER_SPLIT apply.
 //              With COOPERATIVE_MATRIX:
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, divided by 8
@@ -1263,7 +1263,7 @@ static uint slice = 0;  // that of the wave
 // scores until a thread's weights add up to MOST.
 static const float ROOM = 5;
 static const float MOST = 32768;
-static const float LOWEST = SCORES_FROM_INPUTS ? -3.402823466e38f : -2e38f;  // no score is lower, except minus infinity
+static const float LOWEST = -3.402823466e38f;  // no score is lower, except minus infinity
 
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -1580,17 +1580,6 @@ void MakeScores(bool within, uint2 positions, uint waveRow, uint firstKey, uint 
     }
 }
 
-// e^(score - shift). Scores made of products alone are far enough from the limits of floats to be scaled before the
-// shift is subtracted, in one mad; with SCORES_FROM_INPUTS, the filter value of a mask may be the lowest float.
-float RelativeWeight(float score, float shift)
-{
-#if SCORES_FROM_INPUTS
-    return Weight(score - shift);
-#else
-    return exp2(mad(score, LOG2_E, -shift * LOG2_E));
-#endif
-}
-
 // The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries
 void MakeWeights(Eight scores[KEY_SIXTEENS], float2 shifts, out Eight weights[KEY_SIXTEENS], out float2 added)
 {
@@ -1601,7 +1590,7 @@ void MakeWeights(Eight scores[KEY_SIXTEENS], float2 shifts, out Eight weights[KE
         [unroll]
         for (uint i = 0; i < 8; i++)
         {
-            weights[j].entries[i] = RelativeWeight(scores[j].entries[i], shifts[RowOfEntry(i)]);
+            weights[j].entries[i] = Weight(scores[j].entries[i] - shifts[RowOfEntry(i)]);
             added[RowOfEntry(i)] += weights[j].entries[i];
         }
     }

@@ -2642,12 +2642,13 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
     each, int64_t first_part, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources, const
-    dmlops_plan_KeySplit* split, int scores_from_inputs);
+    dmlops_plan_KeySplit* split);
 DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
     kept_sizes, dmlops_plan_KeySplit* result);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, int scores_from_inputs,
+    dmlops_plan_Threads* result);
 DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -4187,7 +4188,7 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
 
 /* The macros of what attention reads and writes, whether a dispatch computes it or combines its parts. */
 DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources, const
-    dmlops_plan_KeySplit* split, int scores_from_inputs) {
+    dmlops_plan_KeySplit* split) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
@@ -4198,7 +4199,6 @@ DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), split->vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_min(split->vector, 4));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)scores_from_inputs);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), split->keys);
 }
 
@@ -4241,7 +4241,8 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
 
 /* The macros of its kernel. */
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, int scores_from_inputs,
+    dmlops_plan_Threads* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), split->rows);
@@ -4260,6 +4261,7 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     int64_t vector = (dmlops_modulo(columns, 4) == 0) ? 4 : ((dmlops_modulo(columns, 2) == 0) ? 2 : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)scores_from_inputs);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split),
         dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], dmlops_multiply(16,
         columns)));
@@ -8924,12 +8926,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, op, one, &sizes);
     int64_t count = dmlops_plan_element_count(planning, &sizes);
-    dmlops_plan_define_access(planning, &way->sources, split, way->scores_from_inputs);
+    dmlops_plan_define_access(planning, &way->sources, split);
     dmlops_plan_Threads threads;
-    dmlops_plan_define_attention(planning, attention, &op->kept_sizes, split, &threads);
+    dmlops_plan_define_attention(planning, attention, &op->kept_sizes, split, way->scores_from_inputs, &threads);
     dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
     if (split->number > 1) {
-        dmlops_plan_define_access(planning, &way->sources, split, way->scores_from_inputs);
+        dmlops_plan_define_access(planning, &way->sources, split);
         dmlops_plan_Threads combining;
         dmlops_plan_define_combine(planning, &sizes, split, &combining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &combining, 1);

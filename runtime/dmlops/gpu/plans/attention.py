@@ -244,7 +244,7 @@ def places_of(
     return places
 
 
-def define_access(out: Planning, sources: Sources, split: KeySplit, scores_from_inputs: bool) -> None:
+def define_access(out: Planning, sources: Sources, split: KeySplit) -> None:
     """The macros of what attention reads and writes, whether a dispatch computes it or combines its parts."""
     out.define("QUERY_IN", sources.query.tensor + 1)
     out.define("KEY_IN", sources.key.tensor + 1)
@@ -256,7 +256,6 @@ def define_access(out: Planning, sources: Sources, split: KeySplit, scores_from_
     out.define("VALUE_STORED_IN", sources.value_stored.tensor + 1)
     out.define("VECTOR", split.vector)
     out.define("SCRATCH_VECTOR", min(split.vector, 4))
-    out.define("SCORES_FROM_INPUTS", int(scores_from_inputs))
     out.define("KEYS_PER_SPLIT", split.keys)
 
 
@@ -287,6 +286,7 @@ def define_attention(
     attention: AttentionPass,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     split: KeySplit,
+    scores_from_inputs: bool,
 ) -> Threads:
     """The macros of its kernel."""
     query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
@@ -301,6 +301,7 @@ def define_attention(
     vector = 4 if columns % 4 == 0 else 2 if columns % 2 == 0 else 1
     out.define("VALUE_VECTOR", vector)
     out.define("VALUE_VECTORS", columns // vector)
+    out.define("SCORES_FROM_INPUTS", int(scores_from_inputs))
     groups = times(groups_of(query, split), ceil_div(sizes[3], ROW_THREADS * columns))
     return Threads(groups * ATTENTION_THREADS, ATTENTION_THREADS)
 

@@ -279,11 +279,11 @@ def dispatch_attention(
     """The dispatch of attention, and one that combines its parts."""
     attention, split, sizes = shader.attention, way.split, box_of(op, one)
     count = element_count(sizes)
-    define_access(out, way.sources, split, way.scores_from_inputs)
-    threads = define_attention(out, attention, op.kept_sizes, split)
+    define_access(out, way.sources, split)
+    threads = define_attention(out, attention, op.kept_sizes, split, way.scores_from_inputs)
     dispatch_box(out, op, known, one, sizes, count, 0, threads, waits)
     if split.number > 1:
-        define_access(out, way.sources, split, way.scores_from_inputs)
+        define_access(out, way.sources, split)
         combining = define_combine(out, sizes, split)
         dispatch_box(out, op, known, one, sizes, count, 0, combining, True)
 
