@@ -284,7 +284,7 @@ def test_nothing_is_planned_where_nothing_is_described(library: Library) -> None
         (Reason.MANY_THREADS, None, gathered(2**32 - 1)),
         (Reason.REDUCTION_TOO_LARGE, None, summed((3, 2**30))),
         (Reason.MANY_DISPATCHES, None, network(2**18, units=256)),
-        (Reason.LARGE_SCRATCH, None, network(2**16, 2**15)),
+        (Reason.LARGE_SCRATCH, None, network(2**15, 2**15)),
         (Reason.MANY_ELEMENTS, None, product(2**16, 2**15)),
     ],
 )
