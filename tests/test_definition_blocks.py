@@ -138,10 +138,13 @@ def recurrent(operator: str, gates: int, outputs: dict[str, list[int]]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("operator", "gates", "each"),
-    [("LSTM", 4, 1), ("GRU", 3, 2)],  # a unit of a GRU needs the reset gates of all units
+    ("operator", "gates", "steps"),
+    [
+        ("LSTM", 4, 1),  # so few products that one group computes all steps
+        ("GRU", 3, (7 + 1) * 2),  # a unit needs the reset gates of all units; step 0 is the initial state
+    ],
 )
-def test_how_many_dispatches_a_step_takes(operator: str, gates: int, each: int) -> None:
+def test_how_many_dispatches_steps_take(operator: str, gates: int, steps: int) -> None:
     outputs = {"OutputSequenceTensor": [7, 1, 3, 2], "OutputSingleTensor": [1, 1, 3, 2]}
     dispatches = dmlops.gpu.plan(recurrent(operator, gates, outputs)).dispatches
-    assert len(dispatches) == 1 + (7 + 1) * each + len(outputs)  # step 0 is the initial state
+    assert len(dispatches) == 1 + steps + len(outputs)

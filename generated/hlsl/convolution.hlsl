@@ -319,7 +319,7 @@ struct Dimension
     int inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
-    Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
+    Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
     int4 leftSteps[2];
     int4 rightSteps[2];
     int4 windowSizes[2];
@@ -358,6 +358,7 @@ struct Dimension
     uint rightDepthStep;
     uint partDepth;  // products in a part of k
     uint parts;
+    uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
     uint channels;
     uint taps;
@@ -1391,8 +1392,9 @@ Origin OriginOf(List at)
     return origin;
 }
 
-// Folds every SHARES-th layer, from number `share` on
-void Fold(Origin origin, uint share, out float totals[BLOCK])
+// Folds every SHARES-th layer, from number `share` on. Taps outside are left out if `isGuarded`, else their terms are
+// 0, and the result tells whether there is an infinity or NaN among the weights, times which that would be NaN
+bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
 {
     const int top = UNROLLED > 1 ? ((int)origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = UNROLLED > 0 ? ((int)origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
@@ -1402,6 +1404,7 @@ void Fold(Origin origin, uint share, out float totals[BLOCK])
     {
         totals[n] = 0;
     }
+    bool isNonFinite = false;
     [loop]
     for (uint number = share; number < layers; number += SHARES)
     {
@@ -1434,7 +1437,10 @@ void Fold(Origin origin, uint share, out float totals[BLOCK])
                 (vector<float, WEIGHTS_VECTOR>)filterTensor[offset / WEIGHTS_VECTOR];
             [unroll]
             for (int e = 0; e < WEIGHTS_VECTOR; e++)
+            {
                 factors[(n + e) / PLACES][(n + e) % PLACES] = some[e];
+                isNonFinite = isNonFinite || (asuint(some[e]) & 0x7f800000) == 0x7f800000;
+            }
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
@@ -1460,7 +1466,7 @@ void Fold(Origin origin, uint share, out float totals[BLOCK])
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            if (isThere[position / WINDOW_VECTOR])  // an infinite weight times 0 would be NaN
+                            if (!isGuarded || isThere[position / WINDOW_VECTOR])
                                 totals[n] = With(totals[n], terms[position],
                                     factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
                         }
@@ -1468,6 +1474,7 @@ void Fold(Origin origin, uint share, out float totals[BLOCK])
             }
         }
     }
+    return isNonFinite;
 }
 
 void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
@@ -1492,7 +1499,9 @@ void FoldBlock(uint group, uint thread)
     float totals[BLOCK];
     const Origin origin = OriginOf(start);
     const uint from = isBlock ? share : layers;
-    Fold(origin, from, totals);
+    [branch]
+    if (Fold(origin, from, false, totals))
+        Fold(origin, from, true, totals);
     int n;
 #if SHARES > 1
     [unroll]
@@ -2243,30 +2252,28 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     }
 }
 
-// Where a lane's n-th four sums are among 16 rows of sumColumns sums, counted in fours. If OUTPUT_DOWN, four lanes take
-// the 16 rows of a column, which are contiguous, and other columns follow; else other rows follow.
-uint2 FourOf(uint n)
-{
-    const uint fours = sumColumns / sumsAcross;  // side by side
-    return OUTPUT_DOWN ? uint2(n * 8 + lane / 4, lane % 4) : uint2(lane % fours, n * (32 / fours) + lane / fours);
-}
-
 // Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
 // rows at a time.
 void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumEach;
+    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
     const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
     uint i, j;
     [unroll]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
         uint n;
-        Four four[OUTPUT_DOWN ? turns : 1];
+#if OUTPUT_DOWN
+        // Four lanes take the 16 rows of a column, which are contiguous.
+        Four four[turns];
         [unroll]
-        for (n = 0; n < (OUTPUT_DOWN ? turns : 1); n++)
-            four[n] = FourAt(number, left + waveLeft + j + FourOf(n).x * sumsAcross, end);
+        for (n = 0; n < turns; n++)
+            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, end);
+#else
+        const uint across = waveLeft + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, left + across, end);
+#endif
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
@@ -2277,11 +2284,18 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             WaveBarrier();
             for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const uint2 place = FourOf(n);
-                const uint at = sumsDown == 4 ? place.x * sumPitch + place.y : place.y * sumPitch + place.x;
+#if OUTPUT_DOWN
+                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
+                    NON_PRIVATE));
+                StoreFour(isWhole, part, number, top + waveTop + i * 16 + lane % 4 * 4,
+                    left + waveLeft + j + n * 8 + lane / 4, four[n], sums);
+#else
+                const uint down = n * (32 / fours) + lane / fours;
+                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + place.y * sumsDown, column = waveLeft + j + place.x * sumsAcross;
-                StoreFour(isWhole, part, number, top + row, left + column, four[OUTPUT_DOWN ? n : 0], sums);
+                const uint row = waveTop + i * 16 + down * sumsDown;
+                StoreFour(isWhole, part, number, top + row, left + across, four, sums);
+#endif
             }
         }
     }
@@ -2527,8 +2541,13 @@ void Contract(uint item, uint thread)
     const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 #endif
 
-    const uint down = DivideBySize(tile, walk[2]);
-    const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
+    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
+    Dimension high = walk[3];
+    if (firstDown + high.size > tilesDown)
+        high = walk[4];
+    const uint across = DivideBySize(within, high);
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
 #if PHASED
     EnterPhase(number);

@@ -224,7 +224,7 @@ struct Dimension
 {
 #if PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
-    Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
+    Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
     int4 leftSteps[2];
     int4 rightSteps[2];
     int4 aSizes[2];
@@ -243,6 +243,7 @@ struct Dimension
     uint rightDepthStep;
     uint partDepth;  // products in a part of k
     uint parts;
+    uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
     float alpha;
     int r;
@@ -1280,30 +1281,28 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     }
 }
 
-// Where a lane's n-th four sums are among 16 rows of sumColumns sums, counted in fours. If OUTPUT_DOWN, four lanes take
-// the 16 rows of a column, which are contiguous, and other columns follow; else other rows follow.
-uint2 FourOf(uint n)
-{
-    const uint fours = sumColumns / sumsAcross;  // side by side
-    return OUTPUT_DOWN ? uint2(n * 8 + lane / 4, lane % 4) : uint2(lane % fours, n * (32 / fours) + lane / fours);
-}
-
 // Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
 // rows at a time.
 void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumEach;
+    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
     const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
     uint i, j;
     [unroll]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
         uint n;
-        Four four[OUTPUT_DOWN ? turns : 1];
+#if OUTPUT_DOWN
+        // Four lanes take the 16 rows of a column, which are contiguous.
+        Four four[turns];
         [unroll]
-        for (n = 0; n < (OUTPUT_DOWN ? turns : 1); n++)
-            four[n] = FourAt(number, left + waveLeft + j + FourOf(n).x * sumsAcross, end);
+        for (n = 0; n < turns; n++)
+            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, end);
+#else
+        const uint across = waveLeft + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, left + across, end);
+#endif
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
@@ -1314,11 +1313,18 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             WaveBarrier();
             for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const uint2 place = FourOf(n);
-                const uint at = sumsDown == 4 ? place.x * sumPitch + place.y : place.y * sumPitch + place.x;
+#if OUTPUT_DOWN
+                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
+                    NON_PRIVATE));
+                StoreFour(isWhole, part, number, top + waveTop + i * 16 + lane % 4 * 4,
+                    left + waveLeft + j + n * 8 + lane / 4, four[n], sums);
+#else
+                const uint down = n * (32 / fours) + lane / fours;
+                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + place.y * sumsDown, column = waveLeft + j + place.x * sumsAcross;
-                StoreFour(isWhole, part, number, top + row, left + column, four[OUTPUT_DOWN ? n : 0], sums);
+                const uint row = waveTop + i * 16 + down * sumsDown;
+                StoreFour(isWhole, part, number, top + row, left + across, four, sums);
+#endif
             }
         }
     }
@@ -1516,8 +1522,13 @@ void Contract(uint item, uint thread)
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
     const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
-    const uint down = DivideBySize(tile, walk[2]);
-    const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
+    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
+    Dimension high = walk[3];
+    if (firstDown + high.size > tilesDown)
+        high = walk[4];
+    const uint across = DivideBySize(within, high);
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
     const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
@@ -1647,8 +1658,13 @@ void ContractRows(uint item, uint thread)
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
     const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
-    const uint down = DivideBySize(tile, walk[2]);
-    const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * TILE_COLUMNS;
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
+    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
+    Dimension high = walk[3];
+    if (firstDown + high.size > tilesDown)
+        high = walk[4];
+    const uint across = DivideBySize(within, high);
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
 
     const List at = PositionOf(number, 0, 0);
     const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
@@ -1670,10 +1686,14 @@ void ContractRows(uint item, uint thread)
     // are 0.
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     const uint first = begin + slice * threadStep;
+    Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
     [loop]
     for (uint product = first; product < end; product += REDUCTION_THREADS * threadStep)
     {
-        const Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, product, end);
+        // Prefetched while the current products are used. Not `step = next` up here: in DXIL, DXC 1.8 drops a copy
+        // whose source is overwritten before it is used.
+        const Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep,
+            product + REDUCTION_THREADS * threadStep, end);
         [unroll]
         for (y = 0; y < TILE_ROWS; y++)
             [unroll]
@@ -1684,6 +1704,7 @@ void ContractRows(uint item, uint thread)
                 for (e = 0; e < threadColumns; e++)
                     totals[y][e] = mad(some, ElementOf(step.right, k, e), totals[y][e]);
             }
+        step = next;
     }
 
     // Reduction in a fixed order: for each row, each thread adds up its share of one column over all slices; then the

@@ -352,7 +352,7 @@ struct Dimension
     int channelAxis2;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
-    Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
+    Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
     int4 leftSteps[2];
     int4 rightSteps[2];
     int4 windowSizes[2];
@@ -403,6 +403,7 @@ struct Dimension
     uint rightDepthStep;
     uint partDepth;  // products in a part of k
     uint parts;
+    uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
     uint channels;
     uint taps;
@@ -2348,31 +2349,21 @@ int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint top, uint r
     return totals;
 }
 
-// Where a lane's n-th four sums are among 16 rows of sumColumns sums, counted in fours. If OUTPUT_DOWN, four lanes take
-// the 16 rows of a column, which are contiguous, and other columns follow; else other rows follow.
-uint2 FourOf(uint n)
-{
-    const uint fours = sumColumns / sumsAcross;  // side by side
-    return OUTPUT_DOWN ? uint2(n * 8 + lane / 4, lane % 4) : uint2(lane % fours, n * (32 / fours) + lane / fours);
-}
-
 // Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
 // rows at a time. The epilogue is long: unrolled, its instructions would not fit a multiprocessor's cache.
 void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumEach;
+    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
     const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
     uint i, j;
     [loop]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
         uint n;
-        Four four[OUTPUT_DOWN ? turns : 1];
-        [unroll]
-        for (n = 0; n < (OUTPUT_DOWN ? turns : 1); n++)
-            four[n] = FourAt(number, left + waveLeft + j + FourOf(n).x * sumsAcross, end);
-        const ZeroPoints points = ZeroPointsAt(four[0], waveLeft + j + FourOf(0).x * sumsAcross);
+        const uint across = waveLeft + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, left + across, end);
+        const ZeroPoints points = ZeroPointsAt(four, across);
         [loop]
         for (i = 0; i < totalsDown; i++)
         {
@@ -2385,12 +2376,12 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             WaveBarrier();
             for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const uint2 place = FourOf(n);
-                const uint at = sumsDown == 4 ? place.x * sumPitch + place.y : place.y * sumPitch + place.x;
+                const uint down = n * (32 / fours) + lane / fours;
+                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const int4 sums = asint(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + place.y * sumsDown, column = waveLeft + j + place.x * sumsAcross;
-                StoreFour(isWhole, part, number, top + row, left + column, four[OUTPUT_DOWN ? n : 0],
-                    WithoutZeroPoints(four[0], points, part, top, row, sums));
+                const uint row = waveTop + i * 16 + down * sumsDown;
+                StoreFour(isWhole, part, number, top + row, left + across, four,
+                    WithoutZeroPoints(four, points, part, top, row, sums));
             }
         }
     }
@@ -2428,8 +2419,13 @@ void Contract(uint item, uint thread)
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
     const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
-    const uint down = DivideBySize(tile, walk[2]);
-    const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
+    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
+    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
+    Dimension high = walk[3];
+    if (firstDown + high.size > tilesDown)
+        high = walk[4];
+    const uint across = DivideBySize(within, high);
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
     const uint leftBase = leftFirst + number * leftMatrixStep;
 

@@ -67,6 +67,8 @@
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_INDEX_STORED STORED(OUTPUT_INDEX_TYPE)
 #define OUTPUT_INDEX_VALUE VALUE(OUTPUT_INDEX_TYPE)
+#define ELEMENT_SIGNIFICAND SIGNIFICAND(ELEMENT_TYPE)
+#define ELEMENT_LOWEST LOWEST(ELEMENT_TYPE)
 
 struct Dimension
 {
@@ -188,14 +190,14 @@ KEY KeyOf(INPUT_VALUE bits)
 {
     const KEY sign = (KEY)1 << (INPUT_BITS - 1);
     KEY key = bits;
-#if SIGNIFICAND(ELEMENT_TYPE) > 0
-    const KEY infinity = sign - ((KEY)1 << (SIGNIFICAND(ELEMENT_TYPE) - 1));
+#if ELEMENT_SIGNIFICAND > 0
+    const KEY infinity = sign - ((KEY)1 << (ELEMENT_SIGNIFICAND - 1));
     const KEY magnitude = bits & ~sign;
     key = (bits & sign) != 0 ? sign - magnitude : sign + magnitude;
     if (magnitude > infinity)
         key = 2 * sign - 1;  // NaN
 #else
-    if (LOWEST(ELEMENT_TYPE) < 0)
+    if (ELEMENT_LOWEST < 0)
         key ^= sign;
 #endif
     return LARGEST ? ~key & (2 * sign - 1) : key;

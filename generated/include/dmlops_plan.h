@@ -1030,6 +1030,7 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t rightDepthStep;
     int64_t partDepth;
     int64_t parts;
+    int64_t tilesDown;
     int64_t groupColumns;
     dmlops_plan_int_8 taps;
     dmlops_plan_int_64 elements;
@@ -2296,6 +2297,7 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->rightDepthStep);
     dmlops_put_word(planning, record->partDepth);
     dmlops_put_word(planning, record->parts);
+    dmlops_put_word(planning, record->tilesDown);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->taps.items, record->taps.count);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
@@ -4786,17 +4788,22 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* The constants of a pass. */
+/* The constants of a pass. Groups walk the tiles of a matrix in bands. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, const
     dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    int64_t height = dmlops_min(8, split->down);
+    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
+        height));
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_extents(planning, &found->sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(split->down, split->across));
     dmlops_plan_int_8_append(planning, &made_2, found->count);
-    dmlops_plan_int_8_append(planning, &made_2, split->across);
+    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(height, split->across));
+    dmlops_plan_int_8_append(planning, &made_2, height);
+    dmlops_plan_int_8_append(planning, &made_2, last);
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_int_8 made_4;
@@ -4826,6 +4833,7 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
     result->partDepth = split->products;
     result->parts = split->parts;
+    result->tilesDown = split->down;
     result->groupColumns = groups->columns;
     result->taps = window->numbers;
     dmlops_plan_int_64_copy(&result->elements, &op->constants.elements);
