@@ -74,7 +74,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "attention": (Choice(definition, "dispatch_attention", _never),),
     "attention_parts": (Choice(attention, "suits_few_queries", _never),),
     "sums": (Choice(definition, "define_sums", _never),),
-    "sparse_sum": (Choice(definition, "selection_of", lambda *_: sparse_sum.Selection(0, 0, 0)),),
+    "sparse_sum": (Choice(definition, "term_tables", lambda *_: sparse_sum.TermTables(0, 0, 0)),),
 }
 
 CAPABILITIES: Mapping[str, Capability] = {

@@ -1293,11 +1293,11 @@ typedef struct dmlops_plan_SeparableTile {
     int64_t span;
 } dmlops_plan_SeparableTile;
 
-typedef struct dmlops_plan_Selection {
+typedef struct dmlops_plan_TermTables {
     int64_t rows;
     int64_t blocks;
     int64_t coordinates;
-} dmlops_plan_Selection;
+} dmlops_plan_TermTables;
 
 typedef struct dmlops_plan_DefinitionParams {
     dmlops_plan_Dimension_16 sizes;
@@ -2954,11 +2954,11 @@ DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, co
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
-DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result);
-DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
-DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
-    int64_t first, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result);
+DMLOPS_CALLED int64_t dmlops_plan_words_of_tables(dmlops_planning* planning, const dmlops_plan_TermTables* tables);
+DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const dmlops_plan_TermTables* tables, int64_t
+    first, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_elements_along(dmlops_planning* planning, int64_t size);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
@@ -2968,12 +2968,12 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
 DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known);
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, int64_t step, int is_alone);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
 DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one);
@@ -2982,11 +2982,11 @@ DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
-    selection, const dmlops_plan_Pass* one, int waits);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_TermTables*
+    tables, const dmlops_plan_Pass* one, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
     int64_t first, const dmlops_plan_Threads* threads, int waits);
@@ -8539,8 +8539,8 @@ DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_
 }
 
 /* The tables of the output that sums selected terms, if there is one and they have room. */
-DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result) {
+DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result) {
     const dmlops_plan_SparseSumPass * sparse_sum = &shader->sparse_sum;
     if ((sparse_sum->number == -1) || !op->tensors.items[dmlops_item(planning, sparse_sum->output,
         op->tensors.count)].is_present) {
@@ -8571,20 +8571,20 @@ DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dml
 }
 
 /* The words of the tables. */
-DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection) {
+DMLOPS_CALLED int64_t dmlops_plan_words_of_tables(dmlops_planning* planning, const dmlops_plan_TermTables* tables) {
     (void)planning;
-    return dmlops_multiply(dmlops_add(selection->rows, selection->blocks), selection->coordinates);
+    return dmlops_multiply(dmlops_add(tables->rows, tables->blocks), tables->coordinates);
 }
 
 /* The constants that describe the tables to shaders; the tables start at word `first` of scratch. */
-DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
-    int64_t first, dmlops_plan_int_8* result) {
+DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const dmlops_plan_TermTables* tables, int64_t
+    first, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 words;
     words.count = 0;
     dmlops_plan_int_8_append(planning, &words, first);
-    dmlops_plan_int_8_append(planning, &words, selection->rows);
-    dmlops_plan_int_8_append(planning, &words, selection->blocks);
-    dmlops_plan_int_8_append(planning, &words, selection->coordinates);
+    dmlops_plan_int_8_append(planning, &words, tables->rows);
+    dmlops_plan_int_8_append(planning, &words, tables->blocks);
+    dmlops_plan_int_8_append(planning, &words, tables->coordinates);
     dmlops_plan_int_8_append(planning, &words, 0);
     dmlops_plan_int_8_append(planning, &words, 0);
     dmlops_plan_int_8_append(planning, &words, 0);
@@ -8665,27 +8665,27 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
 /* The definition's own passes. */
 DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
-    dmlops_plan_PassSelection way;
-    dmlops_plan_select_passes(planning, op, shader, &way);
-    if (way.passes.count == 0) {
+    dmlops_plan_PassSelection chosen;
+    dmlops_plan_select_passes(planning, op, shader, &chosen);
+    if (chosen.passes.count == 0) {
         return;
     }
     int64_t copied = 0;
-    for (int64_t each_1 = 0; each_1 < way.tiles.count; ++each_1) {
-        const dmlops_plan_SumsTile* tile = &way.tiles.items[each_1];
+    for (int64_t each_1 = 0; each_1 < chosen.tiles.count; ++each_1) {
+        const dmlops_plan_SumsTile* tile = &chosen.tiles.items[each_1];
         copied = copied | tile->copied;
     }
     dmlops_plan_Space space;
-    dmlops_plan_space_of(planning, op, shader, way.wanted, &way.sources, copied, &space);
+    dmlops_plan_space_of(planning, op, shader, chosen.wanted, &chosen.sources, copied, &space);
     int64_t words = space.words;
-    if (way.attends) {
-        words = dmlops_add(words, dmlops_plan_words_of(planning, &way.split,
+    if (chosen.attends) {
+        words = dmlops_add(words, dmlops_plan_words_of(planning, &chosen.split,
             &op->kept_sizes.items[dmlops_item(planning, shader->attention.target, op->kept_sizes.count)]));
     }
-    dmlops_plan_Selection selection;
-    dmlops_plan_selection_of(planning, op, shader, &selection);
-    int64_t first_of_selection = words;
-    words = dmlops_add(words, dmlops_plan_room_of(planning, &selection));
+    dmlops_plan_TermTables tables;
+    dmlops_plan_term_tables(planning, op, shader, &tables);
+    int64_t first_of_tables = words;
+    words = dmlops_add(words, dmlops_plan_words_of_tables(planning, &tables));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -8697,7 +8697,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
         const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
         sizes.count = 0;
-        if (((way.led >> place) & 1) == 1) {
+        if (((chosen.led >> place) & 1) == 1) {
             dmlops_plan_int_8_extend(planning, &sizes, op->kept_sizes.items[dmlops_item(planning, place,
                 op->kept_sizes.count)].count, op->kept_sizes.items[dmlops_item(planning, place,
                 op->kept_sizes.count)].items);
@@ -8711,22 +8711,22 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     scalars.count = 0;
     dmlops_plan_int_64_extend(planning, &scalars, space.firsts.count, space.firsts.items);
     dmlops_plan_int_64_extend(planning, &scalars, known->scalars.count, known->scalars.items);
-    if (way.attends) {
-        int64_t each = (way.float16 == 0) ? 1 : 2;
+    if (chosen.attends) {
+        int64_t each = (chosen.float16 == 0) ? 1 : 2;
         dmlops_plan_int_64 made_3;
-        dmlops_plan_places_of(planning, &shader->attention, &way.sources, &op->kept_sizes, &space.firsts, each,
+        dmlops_plan_places_of(planning, &shader->attention, &chosen.sources, &op->kept_sizes, &space.firsts, each,
             space.words, &made_3);
         dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
     if (shader->sparse_sum.number != -1) {
         dmlops_plan_int_8 made_4;
-        dmlops_plan_selection_words(planning, &selection, first_of_selection, &made_4);
+        dmlops_plan_table_constants(planning, &tables, first_of_tables, &made_4);
         dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     if ((shader->kept.count > 0) || (shader->contraction.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
-            const dmlops_plan_Pass* one = &way.passes.items[each_5];
+        for (int64_t each_5 = 0; each_5 < chosen.passes.count; ++each_5) {
+            const dmlops_plan_Pass* one = &chosen.passes.items[each_5];
             from_zeros = from_zeros || (one->box != -1);
         }
         dmlops_plan_Buffer made_6;
@@ -8734,10 +8734,10 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
         dmlops_out_write(planning, &made_6);
     }
     if (shader->attention.number != -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_FP16"), (int64_t)(way.float16 != 0));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_FP16"), (int64_t)(chosen.float16 != 0));
     }
-    for (int64_t each_7 = 0; each_7 < way.passes.count; ++each_7) {
-        const dmlops_plan_Pass* one = &way.passes.items[each_7];
+    for (int64_t each_7 = 0; each_7 < chosen.passes.count; ++each_7) {
+        const dmlops_plan_Pass* one = &chosen.passes.items[each_7];
         if (one->axis != -1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), 4);
         }
@@ -8748,28 +8748,28 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_int_32_copy(&made_8.activations, &known->activations);
     dmlops_plan_int_64_copy(&made_8.elements, &known->elements);
     dmlops_plan_int_64_copy(&made_8.scalars, &scalars);
-    dmlops_plan_dispatch_passes(planning, op, shader, &way, &made_8);
+    dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_8);
 }
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
    if a single group runs them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known) {
     int64_t place = 0;
     int64_t dispatches = 0;
     int64_t pending = 0;
-    while (planning->reason == DMLOPS_REASON_NONE && (place < way->passes.count)) {
+    while (planning->reason == DMLOPS_REASON_NONE && (place < chosen->passes.count)) {
         int64_t end = dmlops_add(place, 1);
         int64_t steps = 1;
-        if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
-            steps = way->tiles.items[dmlops_item(planning, place, way->tiles.count)].is_alone ? 1 :
-                op->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
-                way->passes.count)].target, op->kept_sizes.count)].items[dmlops_item(planning, 0,
-                op->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
-                way->passes.count)].target, op->kept_sizes.count)].count)];
-            while (planning->reason == DMLOPS_REASON_NONE && ((end < way->passes.count) &&
-                way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
+        if (chosen->passes.items[dmlops_item(planning, place, chosen->passes.count)].is_along) {
+            steps = chosen->tiles.items[dmlops_item(planning, place, chosen->tiles.count)].is_alone ? 1 :
+                op->kept_sizes.items[dmlops_item(planning, chosen->passes.items[dmlops_item(planning, place,
+                chosen->passes.count)].target, op->kept_sizes.count)].items[dmlops_item(planning, 0,
+                op->kept_sizes.items[dmlops_item(planning, chosen->passes.items[dmlops_item(planning, place,
+                chosen->passes.count)].target, op->kept_sizes.count)].count)];
+            while (planning->reason == DMLOPS_REASON_NONE && ((end < chosen->passes.count) &&
+                chosen->passes.items[dmlops_item(planning, end, chosen->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
             }
         }
@@ -8780,13 +8780,13 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         }
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
-                const dmlops_plan_Pass * one = &way->passes.items[dmlops_item(planning, item, way->passes.count)];
-                int waits = (dmlops_plan_read_in(planning, shader, one, step, way->tiles.items[dmlops_item(planning,
-                    item, way->tiles.count)].is_alone) & pending) != 0;
+                const dmlops_plan_Pass * one = &chosen->passes.items[dmlops_item(planning, item, chosen->passes.count)];
+                int waits = (dmlops_plan_read_in(planning, shader, one, step, chosen->tiles.items[dmlops_item(planning,
+                    item, chosen->tiles.count)].is_alone) & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
-                dmlops_plan_dispatch_defined(planning, op, shader, way, known, one,
-                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits);
+                dmlops_plan_dispatch_defined(planning, op, shader, chosen, known, one,
+                    &chosen->tiles.items[dmlops_item(planning, item, chosen->tiles.count)], step, waits);
             }
         }
         place = end;
@@ -8811,21 +8811,21 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
 
 /* The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single group runs them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits) {
     dmlops_plan_int_8 made_1;
     dmlops_plan_box_of(planning, op, one, &made_1);
     dmlops_plan_int_8 shape;
-    dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target : -1, &made_1, &shape);
+    dmlops_plan_rows_left(planning, shader, &chosen->sources, one->writes_kept ? one->target : -1, &made_1, &shape);
     dmlops_plan_check_count(planning, &shape);
     if (one->number == shader->attention.number) {
-        dmlops_plan_dispatch_attention(planning, op, shader, way, known, one, waits);
+        dmlops_plan_dispatch_attention(planning, op, shader, chosen, known, one, waits);
         return;
     }
-    dmlops_plan_Selection selection;
-    dmlops_plan_selection_of(planning, op, shader, &selection);
-    if ((selection.rows > 0) && (one->outputs == dmlops_shift(1, shader->sparse_sum.output))) {
-        dmlops_plan_dispatch_sparse_sum(planning, op, shader, known, &selection, one, waits);
+    dmlops_plan_TermTables tables;
+    dmlops_plan_term_tables(planning, op, shader, &tables);
+    if ((tables.rows > 0) && (one->outputs == dmlops_shift(1, shader->sparse_sum.output))) {
+        dmlops_plan_dispatch_sparse_sum(planning, op, shader, known, &tables, one, waits);
         return;
     }
     int64_t each = 1;
@@ -8834,7 +8834,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_shape_of_threads(planning, &shape, one->axis, 4, &made_2);
         shape = made_2;
     }
-    if ((one->writes & way->float16) != 0) {
+    if ((one->writes & chosen->float16) != 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("STORE_FP16"), 1);
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
         each = 8;
@@ -8860,7 +8860,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         threads = dmlops_plan_times(planning, tile->groups, tile->threads);
         in_group = tile->threads;
     }
-    if ((way->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key) | dmlops_shift(1,
+    if ((chosen->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key) | dmlops_shift(1,
         shader->attention.value))) != 0)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
     }
@@ -8927,19 +8927,19 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 
 /* The dispatch of attention, and one that combines its parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, int waits) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    const dmlops_plan_KeySplit * split = &way->split;
+    const dmlops_plan_KeySplit * split = &chosen->split;
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, op, one, &sizes);
     int64_t count = dmlops_plan_element_count(planning, &sizes);
-    dmlops_plan_define_access(planning, &way->sources, split);
+    dmlops_plan_define_access(planning, &chosen->sources, split);
     dmlops_plan_Threads threads;
-    dmlops_plan_define_attention(planning, attention, &op->kept_sizes, split, way->scores_from_inputs, &threads);
+    dmlops_plan_define_attention(planning, attention, &op->kept_sizes, split, chosen->scores_from_inputs, &threads);
     dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
     if (split->number > 1) {
-        dmlops_plan_define_access(planning, &way->sources, split);
+        dmlops_plan_define_access(planning, &chosen->sources, split);
         dmlops_plan_Threads combining;
         dmlops_plan_define_combine(planning, &sizes, split, &combining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &combining, 1);
@@ -8948,15 +8948,15 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
 
 /* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
-    selection, const dmlops_plan_Pass* one, int waits) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_TermTables*
+    tables, const dmlops_plan_Pass* one, int waits) {
     const dmlops_plan_SparseSumPass * sparse_sum = &shader->sparse_sum;
     int64_t first = 0;
     for (int64_t place = 0; place < 2; ++place) {
         dmlops_plan_int_8 table;
         table.count = 0;
-        dmlops_plan_int_8_append(planning, &table, (place == 1) ? selection->blocks : selection->rows);
-        dmlops_plan_int_8_append(planning, &table, selection->coordinates);
+        dmlops_plan_int_8_append(planning, &table, (place == 1) ? tables->blocks : tables->rows);
+        dmlops_plan_int_8_append(planning, &table, tables->coordinates);
         dmlops_plan_Pass finding;
         finding = *one;
         finding.number = dmlops_add(sparse_sum->number, place);

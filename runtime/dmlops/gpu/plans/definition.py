@@ -39,7 +39,7 @@ from .rows import plan_rows
 from .scratch import rows_left, space_of
 from .separable import plan_separable
 from .sliding import plan_sliding
-from .sparse_sum import Selection, elements_along, room_of, selection_of, selection_words
+from .sparse_sum import TermTables, elements_along, table_constants, term_tables, words_of_tables
 from .sums import SumsTile, define_sums
 from .tensors import are_native, check_span
 
@@ -106,19 +106,19 @@ def plan_faster(out: Planning, op: Definition, shader: DefinitionShader, known: 
 
 def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> None:
     """The definition's own passes."""
-    way = select_passes(out, op, shader)
-    if len(way.passes) == 0:
+    chosen = select_passes(out, op, shader)
+    if len(chosen.passes) == 0:
         return
     copied = 0
-    for tile in way.tiles:
+    for tile in chosen.tiles:
         copied = copied | tile.copied
-    space = space_of(op, shader, way.wanted, way.sources, copied)
+    space = space_of(op, shader, chosen.wanted, chosen.sources, copied)
     words = space.words
-    if way.attends:
-        words += words_of(way.split, op.kept_sizes[shader.attention.target])
-    selection = selection_of(op, shader)
-    first_of_selection = words
-    words += room_of(selection)
+    if chosen.attends:
+        words += words_of(chosen.split, op.kept_sizes[shader.attention.target])
+    tables = term_tables(op, shader)
+    first_of_tables = words
+    words += words_of_tables(tables)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
@@ -126,55 +126,59 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     lists.extend(known.lists)
     for place, kept in enumerate(shader.kept):
         sizes: Eight = []
-        if way.led >> place & 1 == 1:
+        if chosen.led >> place & 1 == 1:
             sizes.extend(op.kept_sizes[place])
         out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
         lists.extend(eight(out, sizes))
     scalars: Words = []
     scalars.extend(space.firsts)
     scalars.extend(known.scalars)
-    if way.attends:
-        each = 1 if way.float16 == 0 else 2
-        lists.extend(places_of(shader.attention, way.sources, op.kept_sizes, space.firsts, each, space.words))
+    if chosen.attends:
+        each = 1 if chosen.float16 == 0 else 2
+        lists.extend(
+            places_of(shader.attention, chosen.sources, op.kept_sizes, space.firsts, each, space.words)
+        )
     if shader.sparse_sum.number != NONE:
-        lists.extend(selection_words(selection, first_of_selection))
+        lists.extend(table_constants(tables, first_of_tables))
     if len(shader.kept) > 0 or shader.contraction.number != NONE:
-        from_zeros = any(one.box != NONE for one in way.passes)
+        from_zeros = any(one.box != NONE for one in chosen.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
     if shader.attention.number != NONE:
-        out.define("SCRATCH_FP16", int(way.float16 != 0))
-    for one in way.passes:
+        out.define("SCRATCH_FP16", int(chosen.float16 != 0))
+    for one in chosen.passes:
         if one.axis != NONE:
             out.define("ELEMENTS_PER_THREAD", ELEMENTS_PER_THREAD)
     out.share()
-    dispatch_passes(out, op, shader, way, CommonConstants(lists, known.activations, known.elements, scalars))
+    dispatch_passes(
+        out, op, shader, chosen, CommonConstants(lists, known.activations, known.elements, scalars)
+    )
 
 
 def dispatch_passes(
-    out: Planning, op: Definition, shader: DefinitionShader, way: PassSelection, known: CommonConstants
+    out: Planning, op: Definition, shader: DefinitionShader, chosen: PassSelection, known: CommonConstants
 ) -> None:
     """A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one
     for all steps if a single group runs them."""
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors written since the last barrier
-    while place < len(way.passes):
+    while place < len(chosen.passes):
         end = place + 1
         steps = 1
-        if way.passes[place].is_along:
-            steps = 1 if way.tiles[place].is_alone else op.kept_sizes[way.passes[place].target][0]
-            while end < len(way.passes) and way.passes[end].is_along:
+        if chosen.passes[place].is_along:
+            steps = 1 if chosen.tiles[place].is_alone else op.kept_sizes[chosen.passes[place].target][0]
+            while end < len(chosen.passes) and chosen.passes[end].is_along:
                 end += 1
         dispatches += steps * (end - place)
         if dispatches > MAX_DISPATCHES:
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
         for step in range(steps):
             for item in range(place, end):
-                one = way.passes[item]
-                waits = read_in(shader, one, step, way.tiles[item].is_alone) & pending != 0
+                one = chosen.passes[item]
+                waits = read_in(shader, one, step, chosen.tiles[item].is_alone) & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
-                dispatch_defined(out, op, shader, way, known, one, way.tiles[item], step, waits)
+                dispatch_defined(out, op, shader, chosen, known, one, chosen.tiles[item], step, waits)
         place = end
 
 
@@ -192,7 +196,7 @@ def dispatch_defined(
     out: Planning,
     op: Definition,
     shader: DefinitionShader,
-    way: PassSelection,
+    chosen: PassSelection,
     known: CommonConstants,
     one: Pass,
     tile: SumsTile,
@@ -201,19 +205,19 @@ def dispatch_defined(
 ) -> None:
     """The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single
     group runs them."""
-    shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(op, one))
+    shape = rows_left(shader, chosen.sources, one.target if one.writes_kept else NONE, box_of(op, one))
     check_count(out, shape)
     if one.number == shader.attention.number:
-        dispatch_attention(out, op, shader, way, known, one, waits)
+        dispatch_attention(out, op, shader, chosen, known, one, waits)
         return
-    selection = selection_of(op, shader)
-    if selection.rows > 0 and one.outputs == 1 << shader.sparse_sum.output:
-        dispatch_sparse_sum(out, op, shader, known, selection, one, waits)
+    tables = term_tables(op, shader)
+    if tables.rows > 0 and one.outputs == 1 << shader.sparse_sum.output:
+        dispatch_sparse_sum(out, op, shader, known, tables, one, waits)
         return
     each = 1
     if one.axis != NONE:
         shape = shape_of_threads(shape, one.axis, ELEMENTS_PER_THREAD)
-    if one.writes & way.float16 != 0:
+    if one.writes & chosen.float16 != 0:
         out.define("STORE_FP16", 1)
         out.define("SCRATCH_VECTOR", 4)
         each = 8
@@ -228,7 +232,10 @@ def dispatch_defined(
     if tile.threads > 0:
         define_sums(out, tile)
         threads, in_group = times(tile.groups, tile.threads), tile.threads
-    if way.sources.begin > 0 and one.writes & (1 << shader.attention.key | 1 << shader.attention.value) != 0:
+    if (
+        chosen.sources.begin > 0
+        and one.writes & (1 << shader.attention.key | 1 << shader.attention.value) != 0
+    ):
         out.define("SKIP_PAST", 1)
     dispatch_box(out, op, known, one, shape, count, step * count, Threads(threads, in_group), waits)
 
@@ -271,19 +278,19 @@ def dispatch_attention(
     out: Planning,
     op: Definition,
     shader: DefinitionShader,
-    way: PassSelection,
+    chosen: PassSelection,
     known: CommonConstants,
     one: Pass,
     waits: bool,
 ) -> None:
     """The dispatch of attention, and one that combines its parts."""
-    attention, split, sizes = shader.attention, way.split, box_of(op, one)
+    attention, split, sizes = shader.attention, chosen.split, box_of(op, one)
     count = element_count(sizes)
-    define_access(out, way.sources, split)
-    threads = define_attention(out, attention, op.kept_sizes, split, way.scores_from_inputs)
+    define_access(out, chosen.sources, split)
+    threads = define_attention(out, attention, op.kept_sizes, split, chosen.scores_from_inputs)
     dispatch_box(out, op, known, one, sizes, count, 0, threads, waits)
     if split.number > 1:
-        define_access(out, way.sources, split)
+        define_access(out, chosen.sources, split)
         combining = define_combine(out, sizes, split)
         dispatch_box(out, op, known, one, sizes, count, 0, combining, True)
 
@@ -293,7 +300,7 @@ def dispatch_sparse_sum(
     op: Definition,
     shader: DefinitionShader,
     known: CommonConstants,
-    selection: Selection,
+    tables: TermTables,
     one: Pass,
     waits: bool,
 ) -> None:
@@ -301,7 +308,7 @@ def dispatch_sparse_sum(
     sparse_sum = shader.sparse_sum
     first = 0
     for place in range(2):
-        table: Eight = [selection.blocks if place == 1 else selection.rows, selection.coordinates]
+        table: Eight = [tables.blocks if place == 1 else tables.rows, tables.coordinates]
         finding = one._replace(number=sparse_sum.number + place, writes_kept=True)  # a table, in scratch
         entries = element_count(table)
         threads = Threads(32 * entries, DEFINITION_THREADS)

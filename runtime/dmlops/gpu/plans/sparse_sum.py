@@ -18,7 +18,7 @@ SPARSE_SUM_ROOM = 33554432  # 128 MiB
 "words of tables that mark the terms to add, at most; with more, each element tests all terms"
 
 
-class Selection(NamedTuple):
+class TermTables(NamedTuple):
     """The tables: rows of bits of 32 terms each, rows of bits of 32 such rows each, and the entries of a row.
     No rows if terms are not selected by tables."""
 
@@ -27,28 +27,28 @@ class Selection(NamedTuple):
     coordinates: int
 
 
-def selection_of(op: Definition, shader: DefinitionShader) -> Selection:
+def term_tables(op: Definition, shader: DefinitionShader) -> TermTables:
     """The tables of the output that sums selected terms, if there is one and they have room."""
     sparse_sum = shader.sparse_sum
     if sparse_sum.number == NONE or not op.tensors[sparse_sum.output].is_present:
-        return Selection(0, 0, 0)
+        return TermTables(0, 0, 0)
     coordinates = 0
     for d, size in enumerate(op.tensors[sparse_sum.output].sizes):
         coordinates += size * (sparse_sum.tested >> d & 1)
     rows = ceil_div(element_count(op.terms), 32)
     if times(rows + ceil_div(rows, 32), coordinates) > SPARSE_SUM_ROOM:
-        return Selection(0, 0, 0)
-    return Selection(rows, ceil_div(rows, 32), coordinates)
+        return TermTables(0, 0, 0)
+    return TermTables(rows, ceil_div(rows, 32), coordinates)
 
 
-def room_of(selection: Selection) -> int:
+def words_of_tables(tables: TermTables) -> int:
     """The words of the tables."""
-    return (selection.rows + selection.blocks) * selection.coordinates
+    return (tables.rows + tables.blocks) * tables.coordinates
 
 
-def selection_words(selection: Selection, first: int) -> Eight:
+def table_constants(tables: TermTables, first: int) -> Eight:
     """The constants that describe the tables to shaders; the tables start at word `first` of scratch."""
-    words: Eight = [first, selection.rows, selection.blocks, selection.coordinates, 0, 0, 0, 0]
+    words: Eight = [first, tables.rows, tables.blocks, tables.coordinates, 0, 0, 0, 0]
     return words
 
 
