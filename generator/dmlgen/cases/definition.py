@@ -415,7 +415,7 @@ class _Program:
 
     def _type_of(self, type_: ir.Type) -> EnumEntry:
         """The data type of elements, by the tensor or member that represents all those that have it."""
-        found = self._members[(type_.name or "").partition("[")[0]]
+        found = self._members[ir.Tensor.of(type_.name or "").name]
         if isinstance(found, int):
             return self._run.types[found]
         return self._run.types[(found[0] if isinstance(found, tuple) else found).DataType]

@@ -138,6 +138,17 @@ class Tensor:
         """The name of its buffer: "InputTensor", or "InputTensors[1]" if the index in an array is fixed."""
         return f"{self.name}[{self.index.value}]" if isinstance(self.index, Number) else self.name
 
+    @staticmethod
+    def of(entry: str) -> Tensor:
+        """The tensor with the buffer of a name."""
+        name, _, index = entry.partition("[")
+        return Tensor(name, Number(int(index.rstrip("]")), INT) if index else None)
+
+    @property
+    def place(self) -> int | None:
+        """The fixed index in an array, if it has one."""
+        return int(self.index.value) if isinstance(self.index, Number) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Tensors:

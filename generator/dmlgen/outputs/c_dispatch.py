@@ -21,14 +21,13 @@ from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_map import map_text
 from dmlgen.outputs.hlsl_names import macro, plain
 from dmlgen.outputs.hlsl_types import hlsl_type
-from dmlgen.outputs.python_schedule import bits, moves
-from dmlgen.outputs.reads import tensors_read, widened
+from dmlgen.outputs.python_schedule import map_operands, moves
+from dmlgen.outputs.reads import widened
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
 from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
-from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.schedule import Schedule
 
 _LONGEST_END = len("_SIZES_LENGTH")
@@ -301,13 +300,13 @@ def _tensor(
     operator: Operator, field: str, entry: str, *, as_bits: bool = False, held: bool = False
 ) -> TensorView:
     """A tensor by its buffer name: "InputTensor", "InputTensors[1]"; "InputTensors" is the current one."""
-    name, _, number = entry.partition("[")
-    member = operator.member[name]
+    tensor = ir.Tensor.of(entry)
+    member = operator.member[tensor.name]
     return TensorView(
         field=field,
         macro=macro(plain(entry)),
         place=operator.members.index(member),
-        entry=int(number.rstrip("]")) if number else 0 if member.count is None else None,
+        entry=0 if member.count is None else tensor.place,
         as_bits=as_bits,
         output=member.role == "output",
         held=held,
@@ -319,20 +318,17 @@ def _map(
 ) -> tuple[ShaderView, int]:
     text = map_text(registry, operator, schedule)
     given = text.given
-    as_bits = {*moves(schedule), *bits(operator, schedule)}
-    entries = [*tensors_read(operator, schedule.expressions), schedule.output]
+    operands = map_operands(operator, schedule)
+    entries = [one.entry for one in operands.tensors]
     tensors = [
-        _tensor(operator, f"tensors.items[{number}]", entry, as_bits=entry.partition("[")[0] in as_bits)
+        _tensor(operator, f"tensors.items[{number}]", entry, as_bits=bool(operands.as_bits >> number & 1))
         for number, entry in enumerate(entries)
     ]
-    of_first, of_blocks = (
-        sum(1 << entries.index(entry) for entry in some) for some in (single(schedule), blocked(schedule))
-    )
     numbers = {
-        "is_aligned": is_aligned(schedule),
-        "single": of_first,
-        "blocked": of_blocks,
-        "over": entries.index(schedule.over),
+        "is_aligned": operands.is_aligned,
+        "single": operands.single,
+        "blocked": operands.blocked,
+        "over": operands.over,
     }
 
     def write(program: InputProgram) -> None:

@@ -62,8 +62,9 @@ def word(node: ir.Expr) -> str:
 
 def plain(tensor: str) -> str:
     """A tensor's name without the word: InputTensor becomes Input, InputTensors[1] becomes Input1."""
-    name, _, place = tensor.partition("[")
-    return (name.removesuffix("Tensors").removesuffix("Tensor") or name) + place.removesuffix("]")
+    found = ir.Tensor.of(tensor)
+    name = found.name.removesuffix("Tensors").removesuffix("Tensor") or found.name
+    return name + ("" if found.place is None else str(found.place))
 
 
 def camel(name: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_names import camel, macro, plain
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_type
 from dmlgen.registry import Operator, Registry
@@ -13,14 +14,15 @@ from dmlgen.registry import Operator, Registry
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor in a shader: `name` is that of the resource; other names start with `macro` or contain
-    `function`.
+    """A tensor in a shader: `node` in expressions, whose buffer is that of `member`. `name` is that of the
+    resource; other names start with `macro` or contain `function`.
 
     `local` is the variable for an element, `types` are the data types it may have, `bits` their sizes,
     `values` the HLSL types in which its elements are computed. `is_optional`: it may be absent.
     """
 
     member: str
+    node: ir.Tensor
     name: str
     local: str
     macro: str
@@ -71,12 +73,13 @@ class WithTensors:
 
 def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
     """A tensor member as a shader names it."""
-    name = member.partition("[")[0]
-    types, described = _types(operator, name), operator.member[name]
+    node = ir.Tensor.of(member)
+    types, described = _types(operator, node.name), operator.member[node.name]
     entries = [registry.data_type[name] for name in types]
     short = plain(member)
     return Tensor(
         member=member,
+        node=node,
         name=re.sub(r"[\[\]]", "", camel(member)),
         local=camel(short),
         macro=macro(short),

@@ -174,8 +174,8 @@ def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, st
 
 def _tensors(operator: Operator, shader: HlslDefinition) -> Iterator[TensorView]:
     for place, one in enumerate(shader.tensors):
-        name, _, entry = one.member.partition("[")
-        entry = entry.rstrip("]") or "index"
+        name, index = one.node.name, one.node.place
+        entry = "index" if index is None else index
         is_one = operator.member[name].count is None
         values = {"as_bits": one.member in shader.moves, "is_held": one.member in shader.held}
         given = [] if is_one else [f"entry={entry}"]
@@ -185,7 +185,7 @@ def _tensors(operator: Operator, shader: HlslDefinition) -> Iterator[TensorView]
             place,
             f"absent({', '.join(arguments)})",
             f"desc.{name}" if is_one else f"given(desc.{name}, {entry})",
-            not is_one and entry == "index",
+            not is_one and index is None,
         )
 
 

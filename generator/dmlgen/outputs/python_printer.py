@@ -341,7 +341,7 @@ class DescPrinter(TuplePrinter):
     def data_type(self, type_: ir.Type) -> str:
         """The data type of the tensor or member that an element type is named after."""
         assert self.operator is not None and type_.name is not None
-        of_tensor = self.operator.member[type_.name.partition("[")[0]].type == "tensor"
+        of_tensor = self.operator.member[ir.Tensor.of(type_.name).name].type == "tensor"
         return f"desc.{type_.name}{'.DataType' if of_tensor else ''}"
 
 

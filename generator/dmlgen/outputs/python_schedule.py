@@ -71,6 +71,38 @@ def bits(operator: Operator, schedule: Schedule) -> tuple[str, ...]:
     return (*inputs, schedule.output) if stores else tuple(inputs)
 
 
+@dataclass(frozen=True)
+class MapOperands:
+    """The tensors of a map, as planners take them: those that it reads, then the output. It is computed for
+    each coordinate of the one numbered `over`. The others are bit masks: those of which a map that
+    `is_aligned` reads the `single` first element, or, `blocked`, one for a block of the output's, and those
+    whose elements are raw bits."""
+
+    tensors: tuple[ir.Tensor, ...]
+    over: int
+    is_aligned: bool
+    single: int
+    blocked: int
+    as_bits: int
+
+
+def map_operands(operator: Operator, schedule: Schedule) -> MapOperands:
+    entries = [*tensors_read(operator, schedule.expressions), schedule.output]
+    tensors = tuple(map(ir.Tensor.of, entries))
+    raw = {*moves(schedule), *bits(operator, schedule)}
+    of_first, of_blocks = (
+        sum(1 << entries.index(one) for one in some) for some in (single(schedule), blocked(schedule))
+    )
+    return MapOperands(
+        tensors=tensors,
+        over=entries.index(schedule.over),
+        is_aligned=schedule.form == "map" and is_aligned(schedule),
+        single=of_first,
+        blocked=of_blocks,
+        as_bits=sum(1 << number for number, one in enumerate(tensors) if one.name in raw),
+    )
+
+
 def _copies(node: ir.Expr) -> bool:
     match node:
         case ir.Definition(value=value):
@@ -122,8 +154,8 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
         for kind, group in groups.items()
     }
     uniform = [node for group in groups.values() for node in group.values()]
-    inputs = tensors_read(operator, schedule.expressions)
-    of_doubles = widened(schedule, inputs)
+    operands = map_operands(operator, schedule)
+    of_doubles = widened(schedule, [one.entry for one in operands.tensors[:-1]])
     roles = tuple(
         (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))
         for name, node in schedule.roles.items()
@@ -140,12 +172,8 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
         "uniform_assignments": _assigned(printer, definitions, uniform),
         "widened": "" if of_doubles == ir.ZERO else printer.print(of_doubles),
         "moves": moves(schedule),
-        "bits": bits(operator, schedule),
-        "aligned": schedule.value is not None and is_aligned(schedule),
-        "single": single(schedule),
-        "blocked": blocked(schedule),
-        "inputs": {name: macro(plain(name)) for name in inputs},
-        "output_macro": macro(plain(schedule.output)),
+        "operands": operands,
+        "macro": lambda tensor: macro(plain(tensor.entry)),
         "role_assignments": _assigned(printer, definitions, list(schedule.roles.values())),
         "roles": roles,
         "macros": {name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},

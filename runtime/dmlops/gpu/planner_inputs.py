@@ -103,7 +103,7 @@ def gather(computation: MapComputation) -> Gather:
     assert element is not None
     source, indices, target = (
         tensor_of(absent(desc.OPERATOR, name, macro), getattr(desc, name))
-        for name, macro in {**shader.inputs, computation.output: shader.output}.items()
+        for name, _, macro in shader.operands
     )
     moved = _followed(desc, len(target.sizes), lambda at, load: element(desc, at, load).offset)
     return Gather(source, indices, target, moved)
@@ -146,45 +146,31 @@ def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
     an array of tensors."""
     desc, shader = computation.desc, computation.shader
     uniforms = computation.uniforms(desc) if number is None else computation.uniforms(desc, number)
-    as_bits = (*computation.moves, *computation.bits)
-
-    def bound(name: str, macro: str) -> Tensor:
-        """A tensor; for an array the entry that its name gives, or else the current one."""
-        member, _, index = name.partition("[")
-        tensor, entry = getattr(desc, member), 0
+    tensors: list[Tensor] = []
+    for place, (member, entry, macro) in enumerate(shader.operands):
+        tensor, index = getattr(desc, member), 0
         if isinstance(tensor, tuple):
-            entry = int(index.rstrip("]")) if index else number or 0
-            tensor = tensor[entry] if entry < len(tensor) else None
-        return tensor_of(absent(desc.OPERATOR, member, macro, entry, member in as_bits), tensor)
-
-    output = bound(computation.output, shader.output)
-    tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
-    for index, tensor in enumerate(tensors):
+            index = number or 0 if entry is None else entry
+            tensor = tensor[index] if index < len(tensor) else None
+        as_bits = bool(shader.as_bits >> place & 1)
+        tensors.append(tensor_of(absent(desc.OPERATOR, member, macro, index, as_bits), tensor))
+    output = tensors[-1]
+    for place, tensor in enumerate(tensors):
         if not tensor.is_present:  # never read; its macros are those of the output
-            tensors[index] = output._replace(
-                macro=tensor.macro,
-                buffer=tensor.buffer,
-                is_present=False,
-                as_bits=computation.output in as_bits,
-                is_output=False,
+            tensors[place] = output._replace(
+                macro=tensor.macro, buffer=tensor.buffer, is_present=False, is_output=False
             )
-    over = next((index for index, name in enumerate(shader.inputs) if name == computation.over), len(tensors))
-    tensors.append(output)
     elements: list[int] = []
     if uniforms.elements:
         target = getattr(desc, computation.output)
         data_type = (target[0] if isinstance(target, tuple) else target).DataType
         for value in uniforms.elements.values():
             elements += pair(stored(value, data_type) if computation.moves else np.asarray(value))
-    single, blocked = (
-        sum(1 << index for index, name in enumerate(shader.inputs) if name in names)
-        for names in (shader.single, shader.blocked)
-    )
     return Map(
-        shader.aligned,
-        over,
-        single,
-        blocked,
+        shader.is_aligned,
+        shader.over,
+        shader.single,
+        shader.blocked,
         uniforms.widened,
         tensors,
         [Switch(name, int(value)) for name, value in uniforms.switches.items()],

@@ -28,27 +28,39 @@ class Uniforms(NamedTuple):
     widened: int = 0
 
 
+class Operand(NamedTuple):
+    """A tensor of a shader: its member, its index if that is an array, None for the current one, and the
+    prefix of its macros."""
+
+    member: str
+    entry: int | None
+    macro: str
+
+
 @dataclass(frozen=True)
 class Shader:
-    """The tensors of a shader: by buffer, the macros of those it reads and of those whose limits it needs.
+    """The tensors of a shader: those that it reads, then the output. It computes an element for each
+    coordinate of the one numbered `over`.
 
-    `aligned`: it reads every tensor at the coordinate it writes, except that tensors may be `single`, of
-    which it only reads the first element, or `blocked`, with one element for each block of the output.
+    `is_aligned`: it reads every tensor at the coordinate it writes, except that tensors may be `single`, of
+    which it only reads the first element, or `blocked`, with one element for each block of the output. These
+    are bit masks, as is `as_bits`: the tensors whose elements are raw bits.
     """
 
-    aligned: bool
-    inputs: Mapping[str, str]
-    output: str
-    single: tuple[str, ...] = ()
-    blocked: tuple[str, ...] = ()
+    operands: tuple[Operand, ...]
+    over: int
+    is_aligned: bool
+    single: int = 0
+    blocked: int = 0
+    as_bits: int = 0
 
 
 class Map(NamedTuple):
     """Stores an element in `output` for each coordinate of `over`; `target` says where, if it differs.
 
     If `over` is an array of tensors, they are processed in turn. `moves` are the tensors whose elements are
-    copied unchanged, `bits` those whose elements are read as raw bits. `element` gives the element for
-    symbols in place of a coordinate and of elements; None if it does more than add, subtract and multiply.
+    copied unchanged. `element` gives the element for symbols in place of a coordinate and of elements; None
+    if it does more than add, subtract and multiply.
     """
 
     desc: Description
@@ -56,7 +68,6 @@ class Map(NamedTuple):
     output: str
     over: str
     moves: tuple[str, ...]
-    bits: tuple[str, ...]
     shader: Shader
     uniforms: Callable[..., Uniforms]
     element: Callable[..., Any] | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -16,12 +16,13 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "InputTensor": "INPUT",
-        "InputGradientTensor": "INPUT_GRADIENT",
-    },
-    output="OUTPUT_GRADIENT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("InputGradientTensor", None, "INPUT_GRADIENT"),
+        Operand("OutputGradientTensor", None, "OUTPUT_GRADIENT"),
+    ),
+    over=2,
+    is_aligned=True,
 )
 
 
@@ -33,7 +34,6 @@ def computation(desc: Any) -> Map:
         output="OutputGradientTensor",
         over="OutputGradientTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

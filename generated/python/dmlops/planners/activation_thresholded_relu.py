@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -21,11 +21,12 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "InputTensor": "INPUT",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=1,
+    is_aligned=True,
 )
 
 
@@ -37,7 +38,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -24,9 +24,12 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={},
-    output="OUTPUT",
+    operands=(
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=0,
+    is_aligned=False,
+    as_bits=1,
 )
 
 
@@ -38,7 +41,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("OutputTensor",),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

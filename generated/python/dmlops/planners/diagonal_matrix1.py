@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -30,11 +30,13 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={
-        "InputTensor": "INPUT",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=1,
+    is_aligned=False,
+    as_bits=3,
 )
 
 
@@ -46,7 +48,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

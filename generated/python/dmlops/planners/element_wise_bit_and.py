@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -21,12 +21,14 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "ATensor": "A",
-        "BTensor": "B",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("ATensor", None, "A"),
+        Operand("BTensor", None, "B"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=2,
+    is_aligned=True,
+    as_bits=7,
 )
 
 
@@ -38,7 +40,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=("ATensor", "BTensor", "OutputTensor"),
         shader=SHADER,
         uniforms=uniforms,
         element=element,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -20,13 +20,14 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "InputTensor": "INPUT",
-        "ScaleTensor": "SCALE",
-        "ZeroPointTensor": "ZERO_POINT",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("ScaleTensor", None, "SCALE"),
+        Operand("ZeroPointTensor", None, "ZERO_POINT"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=3,
+    is_aligned=True,
 )
 
 
@@ -38,7 +39,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -22,12 +22,13 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "ATensor": "A",
-        "BTensor": "B",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("ATensor", None, "A"),
+        Operand("BTensor", None, "B"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=2,
+    is_aligned=True,
 )
 
 
@@ -39,7 +40,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
         element=element,

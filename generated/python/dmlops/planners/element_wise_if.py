@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -15,13 +15,15 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "ConditionTensor": "CONDITION",
-        "ATensor": "A",
-        "BTensor": "B",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("ConditionTensor", None, "CONDITION"),
+        Operand("ATensor", None, "A"),
+        Operand("BTensor", None, "B"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=3,
+    is_aligned=True,
+    as_bits=14,
 )
 
 
@@ -33,7 +35,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("ATensor", "BTensor", "OutputTensor"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -16,12 +16,13 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "ATensor": "A",
-        "BTensor": "B",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("ATensor", None, "A"),
+        Operand("BTensor", None, "B"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=2,
+    is_aligned=True,
 )
 
 
@@ -33,7 +34,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -25,12 +25,13 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "InputTensor": "INPUT",
-        "ExponentTensor": "EXPONENT",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("ExponentTensor", None, "EXPONENT"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=2,
+    is_aligned=True,
 )
 
 
@@ -42,7 +43,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -22,22 +22,20 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "ATensor": "A",
-        "AScaleTensor": "ASCALE",
-        "AZeroPointTensor": "AZERO_POINT",
-        "BTensor": "B",
-        "BScaleTensor": "BSCALE",
-        "BZeroPointTensor": "BZERO_POINT",
-        "OutputScaleTensor": "OUTPUT_SCALE",
-        "OutputZeroPointTensor": "OUTPUT_ZERO_POINT",
-    },
-    output="OUTPUT",
-    single=(
-        "AZeroPointTensor", "AScaleTensor", "BZeroPointTensor", "BScaleTensor", "OutputScaleTensor",
-        "OutputZeroPointTensor",
+    operands=(
+        Operand("ATensor", None, "A"),
+        Operand("AScaleTensor", None, "ASCALE"),
+        Operand("AZeroPointTensor", None, "AZERO_POINT"),
+        Operand("BTensor", None, "B"),
+        Operand("BScaleTensor", None, "BSCALE"),
+        Operand("BZeroPointTensor", None, "BZERO_POINT"),
+        Operand("OutputScaleTensor", None, "OUTPUT_SCALE"),
+        Operand("OutputZeroPointTensor", None, "OUTPUT_ZERO_POINT"),
+        Operand("OutputTensor", None, "OUTPUT"),
     ),
+    over=8,
+    is_aligned=True,
+    single=246,
 )
 
 
@@ -49,7 +47,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

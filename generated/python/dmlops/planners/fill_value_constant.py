@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import elements as f
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -26,9 +26,12 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={},
-    output="OUTPUT",
+    operands=(
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=0,
+    is_aligned=True,
+    as_bits=1,
 )
 
 
@@ -40,7 +43,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("OutputTensor",),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
         element=element,

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from .. import elements as f
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -27,9 +27,11 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={},
-    output="OUTPUT",
+    operands=(
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=0,
+    is_aligned=False,
 )
 
 
@@ -41,7 +43,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load, normalize_index, replace
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -22,12 +22,14 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={
-        "InputTensor": "INPUT",
-        "IndicesTensor": "INDICES",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("IndicesTensor", None, "INDICES"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=2,
+    is_aligned=False,
+    as_bits=5,
 )
 
 
@@ -39,7 +41,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
         element=element,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
@@ -35,11 +35,13 @@ def uniforms(desc: Any, index: int) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "InputTensors": "INPUT",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensors", None, "INPUT"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=0,
+    is_aligned=True,
+    as_bits=3,
 )
 
 
@@ -51,7 +53,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="InputTensors",
         moves=("InputTensors", "OutputTensor"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
         element=element,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..enums import SIGNED
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -34,12 +34,14 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={
-        "IndicesTensor": "INDICES",
-        "ValuesTensor": "VALUES",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("IndicesTensor", None, "INDICES"),
+        Operand("ValuesTensor", None, "VALUES"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=2,
+    is_aligned=False,
+    as_bits=6,
 )
 
 
@@ -51,7 +53,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("ValuesTensor", "OutputTensor"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

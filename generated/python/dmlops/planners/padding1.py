@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import elements as f
 from .. import enums
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 PADDING_MODE_REFLECTION = enums.PaddingMode.REFLECTION
 
@@ -55,11 +55,13 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={
-        "InputTensor": "INPUT",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=1,
+    is_aligned=False,
+    as_bits=3,
 )
 
 
@@ -71,7 +73,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -20,14 +20,15 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=True,
-    inputs={
-        "InputTensor": "INPUT",
-        "QuantizationTensors[0]": "QUANTIZATION0",
-        "QuantizationTensors[1]": "QUANTIZATION1",
-    },
-    output="OUTPUT",
-    blocked=("QuantizationTensors[0]", "QuantizationTensors[1]"),
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("QuantizationTensors", 0, "QUANTIZATION0"),
+        Operand("QuantizationTensors", 1, "QUANTIZATION1"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=3,
+    is_aligned=True,
+    blocked=6,
 )
 
 
@@ -39,7 +40,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import quotient
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -36,11 +36,13 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={
-        "InputGradientTensor": "INPUT_GRADIENT",
-    },
-    output="OUTPUT_GRADIENT",
+    operands=(
+        Operand("InputGradientTensor", None, "INPUT_GRADIENT"),
+        Operand("OutputGradientTensor", None, "OUTPUT_GRADIENT"),
+    ),
+    over=1,
+    is_aligned=False,
+    as_bits=3,
 )
 
 
@@ -52,7 +54,6 @@ def computation(desc: Any) -> Map:
         output="OutputGradientTensor",
         over="OutputGradientTensor",
         moves=("InputGradientTensor", "OutputGradientTensor"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
     )

@@ -10,7 +10,7 @@ from typing import Any
 from .. import enums
 from ..arithmetic import quotient, remainder
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
@@ -53,11 +53,13 @@ def uniforms(desc: Any) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={
-        "InputTensor": "INPUT",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("OutputTensor", None, "OUTPUT"),
+    ),
+    over=1,
+    is_aligned=False,
+    as_bits=3,
 )
 
 
@@ -69,7 +71,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
         element=element,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load, replace
-from ..gpu.schedule_records import Map, Shader, Uniforms
+from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
@@ -32,11 +32,13 @@ def uniforms(desc: Any, index: int) -> Uniforms:
 
 
 SHADER = Shader(
-    aligned=False,
-    inputs={
-        "InputTensor": "INPUT",
-    },
-    output="OUTPUT",
+    operands=(
+        Operand("InputTensor", None, "INPUT"),
+        Operand("OutputTensors", None, "OUTPUT"),
+    ),
+    over=1,
+    is_aligned=False,
+    as_bits=3,
 )
 
 
@@ -48,7 +50,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensors",
         over="OutputTensors",
         moves=("InputTensor", "OutputTensors"),
-        bits=(),
         shader=SHADER,
         uniforms=uniforms,
         element=element,

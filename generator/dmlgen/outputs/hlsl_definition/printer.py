@@ -47,13 +47,10 @@ class ShaderPrinter(LoopPrinter):
             self.constants.add_bound(bound)
         lanes = self.form(Lanes)
         self.in_lanes = "" if lanes is None else lanes.tensor
-        for name, tensor in self.tensors.items():
+        for tensor in self.tensors.values():
             self.constants.add_list(tensor.local, tensor.macro, "Sizes")
             self.constants.add_list(tensor.local, tensor.macro, "Strides")
-            member, _, place = name.partition("[")
-            number = ir.Number(int(place.rstrip("]")), ir.INT) if place else None
-            field = ir.Field(ir.Tensor(member, number), "Sizes", ir.INTS)
-            self.constants.stands_for(f"{tensor.local}Sizes", field)
+            self.constants.stands_for(f"{tensor.local}Sizes", ir.Field(tensor.node, "Sizes", ir.INTS))
         for kept in self.kept.values():
             self.constants.add_list(kept.name, kept.macro, "Sizes")
             self.constants.add_first(kept.name)

@@ -46,7 +46,7 @@ class TensorPrinter(FunctionPrinter):
         assert defines is not None
         self.tensors = {name: tensor_of(registry, operator, name) for name in _buffers(operator, defines)}
         inputs = {member.name for member in operator.inputs}
-        self.inputs = tuple(one for name, one in self.tensors.items() if name.partition("[")[0] in inputs)
+        self.inputs = tuple(one for one in self.tensors.values() if one.node.name in inputs)
         self.outputs = tuple(self.tensors[name] for name in defines.outputs)
         self.reals = {"float"}.union(*({"double"} & one.values for one in self.outputs))
         """The types that floats may be computed in."""

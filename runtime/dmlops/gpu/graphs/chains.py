@@ -151,13 +151,13 @@ def _member(net: Net, at: int, work: Map, sizes: Sequence[int], strides: Sequenc
     if any(one.bits not in WIDTHS or not one.is_native for one in op.tensors):
         return None
     inputs: list[_Input | None] = []
-    for name, one in zip(work.shader.inputs, op.tensors, strict=False):
-        if name not in given:
+    for place, (operand, one) in enumerate(zip(work.shader.operands[:-1], op.tensors[:-1], strict=True)):
+        if operand.member not in given:
             inputs.append(None)
             continue
-        tensor, source = given[name]
+        tensor, source = given[operand.member]
         found: tuple[int, ...] | None = (0,) * len(sizes)
-        if name not in work.shader.single:
+        if not work.shader.single >> place & 1:
             found = recast(written, tensor.element_strides, coordinates)
         if found is None:
             return None

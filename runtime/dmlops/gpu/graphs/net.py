@@ -200,7 +200,11 @@ class Net:
         work = computation(self.descs[at])
         if not isinstance(work, Map) or work.target is not None or work.shader.blocked:
             return False
-        return work.shader.aligned and work.over == work.output and "[" not in "".join(work.shader.inputs)
+        return (
+            work.shader.is_aligned
+            and work.over == work.output
+            and all(one.entry is None for one in work.shader.operands)
+        )
 
     def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """For each tensor that nodes write, the nodes and slots that read it."""
