@@ -294,9 +294,8 @@ float Pow(float x, float y)
     return result;
 }
 
-// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
-// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
-// remainder.
+// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
+// significand, as an integer, is estimated and corrected by its exact remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
@@ -372,7 +371,7 @@ void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 #define ALONG VECTOR
 #endif
 
-struct RowPlace
+struct Position
 {
     uint inputParameters;
     uint inputFirstMoment;
@@ -385,9 +384,9 @@ struct RowPlace
 };
 
 // Where a row, or a vector of rows, starts
-RowPlace LocateRow(uint item)
+Position LocateRow(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0, 0, 0, 0, 0, 0, 0 };
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
@@ -407,9 +406,9 @@ RowPlace LocateRow(uint item)
 }
 
 // Where a vector starts within a row
-RowPlace LocateVector(uint item)
+Position LocateVector(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0, 0, 0, 0, 0, 0, 0 };
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
@@ -567,7 +566,7 @@ void WorkOnRows(uint number, uint thread)
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
-    const RowPlace row = LocateRow(min(own, rowCount - 1));
+    const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
 
@@ -601,7 +600,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputParametersElements(row.inputParameters + place.inputParameters, inputParametersBlock[u]);
             LoadInputFirstMomentElements(row.inputFirstMoment + place.inputFirstMoment, inputFirstMomentBlock[u]);
@@ -613,7 +612,7 @@ OVER_ELEMENTS
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
+                const Position place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_PARAMETERS_VALUE outputParametersValues[VECTOR];
                 OUTPUT_FIRST_MOMENT_VALUE outputFirstMomentValues[VECTOR];
                 OUTPUT_SECOND_MOMENT_VALUE outputSecondMomentValues[VECTOR];

@@ -178,16 +178,16 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #define ALONG VECTOR
 #endif
 
-struct RowPlace
+struct Position
 {
     uint input;
     uint output;
 };
 
 // Where a row, or a vector of rows, starts
-RowPlace LocateRow(uint item)
+Position LocateRow(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0 };
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
@@ -201,9 +201,9 @@ RowPlace LocateRow(uint item)
 }
 
 // Where a vector starts within a row
-RowPlace LocateVector(uint item)
+Position LocateVector(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0 };
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
@@ -378,7 +378,7 @@ void WorkOnRows(uint number, uint thread)
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
-    const RowPlace row = LocateRow(min(own, rowCount - 1));
+    const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
 
@@ -398,7 +398,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
         }

@@ -186,9 +186,8 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
-// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
-// remainder.
+// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
+// significand, as an integer, is estimated and corrected by its exact remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
@@ -264,7 +263,7 @@ void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 #define ALONG VECTOR
 #endif
 
-struct RowPlace
+struct Position
 {
     uint input;
     uint inputGradient;
@@ -277,9 +276,9 @@ struct RowPlace
 };
 
 // Where a row, or a vector of rows, starts
-RowPlace LocateRow(uint item)
+Position LocateRow(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0, 0, 0, 0, 0, 0, 0 };
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
@@ -299,9 +298,9 @@ RowPlace LocateRow(uint item)
 }
 
 // Where a vector starts within a row
-RowPlace LocateVector(uint item)
+Position LocateVector(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0, 0, 0, 0, 0, 0, 0 };
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
@@ -484,7 +483,7 @@ void WorkOnRows(uint number, uint thread)
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
-    const RowPlace row = LocateRow(min(own, rowCount - 1));
+    const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
 
@@ -524,7 +523,7 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
+        const Position place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
             : min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
         LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
@@ -547,7 +546,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
@@ -647,7 +646,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
@@ -670,7 +669,7 @@ OVER_ELEMENTS
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
+                const Position place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_GRADIENT_VALUE outputGradientValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)

@@ -306,8 +306,8 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x. A float is computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
-// Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
+// e^x, computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
+// Error at most 0.9 ulp, as measured.
 float Exp(float x)
 {
     const bool isLarge = x > 0.0f;
@@ -339,7 +339,7 @@ float ScaleByPowerOfTwo(float x, int exponent)
 }
 
 // e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
-// Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
+// Error at most 1.5 ulp, as measured.
 float Expm1(float x)
 {
     if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
@@ -362,8 +362,8 @@ float Expm1(float x)
     return ScaleByPowerOfTwo(result, exponent);
 }
 
-// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15 (float), 39 (double): a
-// quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double)
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15: a quotient of
+// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27
 float NormalTail(float a)
 {
     float above = 0.004154401f;
@@ -383,7 +383,7 @@ float NormalTail(float a)
 // x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for
 // negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no correct digit left below -5. The square is split in two parts,
 // the first of which has half as many bits. In this order of factors nothing becomes subnormal before the result does.
-// Error at most 7 ulp (float), 9 ulp (double), as measured.
+// Error at most 7 ulp, as measured.
 float Gelu(float x)
 {
     const float magnitude = Magnitude(x);
@@ -435,9 +435,9 @@ float Saturate(float x)
     return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
 }
 
-// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
+// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. With s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
-// Error at most 2 ulp (float), 1.5 ulp (double), as measured.
+// Error at most 2 ulp, as measured.
 float Softplus(float x)
 {
     const float u = ExpFused(-min(Magnitude(x), 105.0f), 0.0f);
@@ -451,9 +451,8 @@ float Softplus(float x)
     return IsNan(x) ? x : max(x, 0.0f) + logarithm;
 }
 
-// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
-// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
-// remainder.
+// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
+// significand, as an integer, is estimated and corrected by its exact remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
@@ -481,9 +480,9 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-// The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
-// without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
-// Error at most 1.5 ulp (float), 2.45 ulp (double), as measured.
+// The hyperbolic tangent: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1), without
+// branches.
+// Error at most 1.5 ulp, as measured.
 float Tanh(float x)
 {
     const float a = Magnitude(x);
@@ -679,7 +678,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #define ALONG VECTOR
 #endif
 
-struct RowPlace
+struct Position
 {
     uint input;
     uint fusedAdd;
@@ -691,9 +690,9 @@ struct RowPlace
 };
 
 // Where a row, or a vector of rows, starts
-RowPlace LocateRow(uint item)
+Position LocateRow(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0, 0, 0, 0, 0, 0 };
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
@@ -712,9 +711,9 @@ RowPlace LocateRow(uint item)
 }
 
 // Where a vector starts within a row
-RowPlace LocateVector(uint item)
+Position LocateVector(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0, 0, 0, 0, 0, 0 };
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
@@ -891,7 +890,7 @@ void WorkOnRows(uint number, uint thread)
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
-    const RowPlace row = LocateRow(min(own, rowCount - 1));
+    const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
 
@@ -922,7 +921,7 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
+        const Position place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
             : min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
     }
@@ -940,7 +939,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
@@ -1011,7 +1010,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
@@ -1100,7 +1099,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
@@ -1124,7 +1123,7 @@ OVER_ELEMENTS
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
+                const Position place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)

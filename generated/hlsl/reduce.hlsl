@@ -349,8 +349,8 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x. A float is computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
-// Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
+// e^x, computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
+// Error at most 0.9 ulp, as measured.
 float Exp(float x)
 {
     const bool isLarge = x > 0.0f;
@@ -400,7 +400,7 @@ float NormalizeNearOne(float x, out int exponent)
 }
 
 // The natural logarithm; -infinity for zeros, NaN for negative numbers.
-// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
+// Error at most 1 ulp, as measured.
 float Log(float x)
 {
     const uint bits = Bits(x);
@@ -415,9 +415,8 @@ float Log(float x)
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }
 
-// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
-// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
-// remainder.
+// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
+// significand, as an integer, is estimated and corrected by its exact remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
@@ -481,16 +480,16 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #define ALONG VECTOR
 #endif
 
-struct RowPlace
+struct Position
 {
     uint input;
     uint output;
 };
 
 // Where a row, or a vector of rows, starts
-RowPlace LocateRow(uint item)
+Position LocateRow(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0 };
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
@@ -504,9 +503,9 @@ RowPlace LocateRow(uint item)
 }
 
 // Where a vector starts within a row
-RowPlace LocateVector(uint item)
+Position LocateVector(uint item)
 {
-    RowPlace position = (RowPlace)0;
+    Position position = { 0, 0 };
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
@@ -736,7 +735,7 @@ void WorkOnRows(uint number, uint thread)
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
-    const RowPlace row = LocateRow(min(own, rowCount - 1));
+    const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
 
@@ -756,7 +755,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
         }

@@ -1,9 +1,9 @@
 // The hyperbolic cosine, h + 1 / (4 h) for h = e^|x| / 2.
-// Error at most 1.35 ulp (float), 1.35 ulp (double), as measured.
-// needs: HalfExp Magnitude
+// Error at most 1.35 ulp, as measured.
+// needs: HalfExp IsNan Magnitude
 
-REAL Cosh(REAL x)
+float Cosh(float x)
 {
-    const REAL halfExp = HalfExp(Magnitude(x));
-    return halfExp + 0.25f / halfExp;
+    const float halfExp = HalfExp(Magnitude(x));
+    return IsNan(x) ? x : halfExp + 0.25f / halfExp;
 }

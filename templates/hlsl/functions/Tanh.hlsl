@@ -1,7 +1,7 @@
-// The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
-// without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
-// Error at most 1.5 ulp (float), 2.45 ulp (double), as measured.
-// needs: CopySign Divide ExpFused Expm1 IsNan Magnitude
+// The hyperbolic tangent: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1), without
+// branches.
+// Error at most 1.5 ulp, as measured.
+// needs: CopySign ExpFused IsNan Magnitude
 
 float Tanh(float x)
 {
@@ -16,15 +16,4 @@ float Tanh(float x)
     const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
     DXIL_PRECISE const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
     return IsNan(x) ? x : CopySign(result, x);
-}
-
-double Tanh(double x)
-{
-    if (IsNan(x))
-        return x;
-    const double a = Magnitude(x);
-    if (a > 20.0L)
-        return CopySign(1.0L, x);
-    const double t = Expm1(2.0L * a);
-    return CopySign(Divide(t, t + 2.0L), x);
 }
