@@ -93,7 +93,11 @@ def _map(
 ) -> Shader:
     text = map_text(registry, operator, schedule)
     tensors, output = text.tensors, text.output
-    activations = activations_of(registry, operator, output.macro, output.values) if text.is_activated else ()
+    activations = (
+        activations_of(registry, operator, output.macro, output.values, "activationParameter")
+        if text.is_activated
+        else ()
+    )
     called = merged_calls(text.called, *(one.called for one in activations))
     values = value_types(tensors)
     if all("FLOAT16" in tensor.types for tensor in tensors):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_functions import Calls
 from dmlgen.outputs.hlsl_map import ACTIVATION_PARAMETERS, MapPrinter
-from dmlgen.outputs.hlsl_names import camel
+from dmlgen.outputs.statements import enclosed
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import elementwise
 
 
 @dataclass(frozen=True)
 class Activation:
-    """An activation of one element, `input`: `text` is its value, after `lines`.
+    """An activation of one element, `input`: `lines` return its value.
 
     `parameters` are the names of its members, in their order; `value` is the operator's type.
     """
@@ -24,15 +24,19 @@ class Activation:
     value: int
     parameters: tuple[str, ...]
     lines: tuple[str, ...]
-    text: str
     called: Calls
+
+    @property
+    def block(self) -> list[str]:
+        """Its lines where a condition decides whether they apply."""
+        return enclosed(list(self.lines))
 
 
 def activations_of(
-    registry: Registry, operator: Operator, macro: str, values: Collection[str]
+    registry: Registry, operator: Operator, macro: str, values: Collection[str], parameter: str
 ) -> tuple[Activation, ...]:
     """The activations that an operator's shader supports; their elements have the type `macro`_VALUE, which
-    is one of `values`.
+    is one of `values`. Parameters are named by number, after `parameter`.
 
     They are those that work element by element and have few members: no SOFTMAX, no ELEMENT_WISE_CLIP.
     """
@@ -43,29 +47,36 @@ def activations_of(
         if other.defines is not None and len(other.attributes) <= ACTIVATION_PARAMETERS
     ]
     return tuple(
-        _activation(other, compute.value, _Printer(macro, values))
+        _activation(other, compute.value, macro, values, parameter)
         for other, compute in computes
         if compute is not None and compute.value is not None
     )
 
 
-def _activation(operator: Operator, value: ir.Expr, printer: _Printer) -> Activation:
+def _activation(
+    operator: Operator, value: ir.Expr, macro: str, values: Collection[str], parameter: str
+) -> Activation:
+    names = tuple(member.name for member in operator.attributes)
+    printer = _Printer(macro, values, {name: f"{parameter}{place}" for place, name in enumerate(names)})
     lines, text = printer.value(value)
-    parameters = tuple(camel(member.name) for member in operator.attributes)
-    return Activation(operator.name, operator.value, parameters, tuple(lines), text, printer.called)
+    return Activation(operator.name, operator.value, names, (*lines, f"return {text};"), printer.called)
 
 
 class _Printer(MapPrinter):
-    """Prints for elements of the tensor that the activation is fused into."""
+    """Prints for elements of the tensor that the activation is fused into; `parameters` are the texts of its
+    members, which are floats."""
 
-    def __init__(self, macro: str, values: Collection[str]) -> None:
+    def __init__(self, macro: str, values: Collection[str], parameters: Mapping[str, str]) -> None:
         super().__init__({}, aligned=True)
         self._macro = macro
         self._values = values
+        self._parameters = parameters
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
-        constant = self._constant(node)  # a parameter; all of them are floats
-        return super().print(node, outer) if constant is None else constant.name
+        match node:
+            case ir.Member(name=name) | ir.Call("element", (ir.Member(name=name),)):
+                return self._parameters[name]
+        return super().print(node, outer)
 
     def values(self, node: ir.Expr) -> Collection[str]:
         return self._values if node.type.kind == "element" else super().values(node)

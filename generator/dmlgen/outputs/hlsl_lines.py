@@ -1,7 +1,8 @@
 """Lines of shaders: those that are too long are broken where a person would break them.
 
 Code is broken at the lowest depth of parentheses, and there at the operator that binds least; a comment after
-it is moved above it first. The excess of a comment's line flows into the next one, if that continues it.
+it is moved above it first. The excess of a comment's line flows into the next one, if that continues it. A
+function of a single statement is on one line, if it fits.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _PLACES = (  # what binds least first
     re.compile(r" (?=[*/%] )"),
     re.compile(r"(?<= =) "),
 )
-_FUNCTION = re.compile(r"(\w.*\)) { (return .*;) }")
+_FUNCTION = re.compile(r"(\w.*\)) { (.*;) }")
+_SINGLE = re.compile(r"^(\w.*\))\n{\n    ([^#/\n].*;)\n}$", re.MULTILINE)
+"""A function of a single statement, and one that is written so."""
 _DEPTHS = {"(": 1, ")": -1, "{": 1, "}": -1, "[": 3, "]": -3}
 _COMMENT = re.compile(r" *// *")
 _OF_MACRO = re.compile(r"// (?:  )+ ?[A-Z][A-Z0-9_]* +")
@@ -35,7 +38,7 @@ MEANINGS = "//              "
 
 def broken(text: bytes) -> bytes:
     """The text of a shader without lines that are too long."""
-    rest = text.decode().split("\n")[::-1]
+    rest = _SINGLE.sub(_joined, text.decode()).split("\n")[::-1]
     lines: list[str] = []
     while rest:  # ends: what is put back is shorter than what was taken
         line = rest.pop()
@@ -65,6 +68,11 @@ def _comment(line: str, rest: list[str]) -> str:
         more += " " + rest.pop()[len(start) :]
     rest.append(more)
     return line[:at]
+
+
+def _joined(function: re.Match[str]) -> str:
+    line = f"{function[1]} {{ {function[2]} }}"
+    return line if len(line) <= WIDTH else function[0]
 
 
 def _code(line: str) -> list[str]:

@@ -22,7 +22,7 @@ from dmlgen.outputs.hlsl_names import camel, macro, plain
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC, START, HlslPrinter
 from dmlgen.outputs.hlsl_tensors import Tensor, tensor_of
 from dmlgen.outputs.reads import tensors_read
-from dmlgen.outputs.statements import StatementPrinter, indented
+from dmlgen.outputs.statements import StatementPrinter, enclosed
 from dmlgen.registry import Operator, Registry, Stage
 from dmlgen.schedules.aligned import is_aligned, is_first
 from dmlgen.schedules.schedule import Schedule
@@ -152,7 +152,10 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         match node:
             case ir.Definition(name=name, value=value):
                 if name not in self._defined:
+                    before = len(self.statements)
                     text = self.print(value)
+                    if text.isidentifier() and len(self.statements) == before:  # a variable anyway
+                        return text
                     self._add(f"const {self.type(node.type)} {camel(name)} = {text};")
                     self._defined.add(name)
                 return camel(name)
@@ -180,10 +183,10 @@ class MapPrinter(HlslPrinter, StatementPrinter):
             if isinstance(part, ir.Definition) and part.type != ir.INTS and ir.varies(part):
                 self.print(part)
         offset, d = self._new("offset"), ir.Local("d", ir.INT)
-        with self.block() as body:
+        with self.block() as entries:
             entry = self.print(ir.Index(coordinate, d), ATOM)
             self._add(f"{offset} += (uint){entry} * dimensions[d].{stride};")
-        self._add(f"uint {offset} = 0;", "[unroll]", "for (int d = 0; d < RANK; d++)", *_body(body))
+        self._add(f"uint {offset} = 0;", "[unroll]", "for (int d = 0; d < RANK; d++)", *enclosed(entries))
         return offset
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
@@ -228,7 +231,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         return isinstance(node, ir.Load) or any(map(self._reads, ir.children(node)))
 
     def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
-        self._add(f"if ({test})", *_braces(then), "else", *_braces(otherwise))
+        self._add(f"if ({test})", *enclosed(then), "else", *enclosed(otherwise))
 
     def reduce(self, node: ir.Reduce) -> str:
         name, variable = self._new(node.kind), self.print(node.loop.variable)
@@ -238,12 +241,12 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         with self.block() as lines:
             self._add(self.turn(node, name, self.print(node.body, COMPARISON)))
         if node.loop.condition is not None:
-            lines[:] = [f"if ({self.print(node.loop.condition)})", *_braces(lines)]
+            lines[:] = [f"if ({self.print(node.loop.condition)})", *enclosed(lines)]
         type_ = "bool" if node.type == ir.BOOL else "int"
         self._add(f"{type_} {name} = {START[node.kind]};")
         if over_rank:
             self._add("[unroll]")
-        self._add(f"for (int {variable} = {lower}; {variable} < {upper}; {variable}++)", *_body(lines))
+        self._add(f"for (int {variable} = {lower}; {variable} < {upper}; {variable}++)", *enclosed(lines))
         return name
 
     def call(self, node: ir.Call) -> str:
@@ -390,11 +393,3 @@ def _is_named(node: ir.Expr) -> bool:
             if isinstance(node, ir.Local):
                 return node.name == "index"
             return isinstance(node, named) and not _counts_dimensions(node)
-
-
-def _body(lines: list[str]) -> list[str]:
-    return indented(lines) if len(lines) == 1 else _braces(lines)
-
-
-def _braces(lines: list[str]) -> list[str]:
-    return ["{", *indented(lines), "}"]

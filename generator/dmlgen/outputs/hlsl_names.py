@@ -15,8 +15,9 @@ WORDS = HLSL_WORDS | words(
 
 HELPERS = words(
     """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace RavelIndex UnravelIndex
-    InBounds Total Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox
-    RowOf RowEnd AdvanceRow Activate Activation Dimension DivideBySize Numbered CSMain"""
+    InBounds Added Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox
+    RowOf RowEnd AdvanceRow Activate Activation Dimension DivideBySize Numbered CSMain
+    LoadReal LoadLong LoadBool LoadInt LoadPacked StoreReal StoreLong StoreBool StoreInt"""
 )
 """Names in the text around functions."""
 

@@ -78,3 +78,12 @@ class StatementPrinter(NumberPrinter):
 
 def indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
+
+
+def braced(lines: list[str]) -> list[str]:
+    return ["{", *indented(lines), "}"]
+
+
+def enclosed(lines: list[str]) -> list[str]:
+    """What a loop repeats, or a condition decides: in braces unless it is a single line."""
+    return indented(lines) if len(lines) == 1 else braced(lines)

@@ -19,7 +19,8 @@ _IN_PARENTHESES = re.compile(r"(?<=[-+*/%=<>] )\((\d+)\)")
 _CHOICE = re.compile(rf"(?:(?<=[^=!<>]= )|(?<=, )|(?<=\())({_CONSTANT}) \? (\w+) : (\w+)(?=[;,)])")
 _NEVER = re.compile(r"(?<=[^=!<>]= )0 \? [^?:;]* : ")
 _BLOCK = re.compile(
-    rf"^( *)if \(({_CONSTANT})\)\n(?:\1\{{\n(?:\1 .*\n|\n)*?\1\}}\n|\1    .*;\n)(?! *else)", re.MULTILINE
+    rf"^( *)if \(({_CONSTANT})\)\n(?:\1\{{\n(?:\1 .*\n|\n)*?\1\}}\n|(?:\1    .*\n)*?\1    .*;\n)(?! *else)",
+    re.MULTILINE,
 )
 _OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,

@@ -13,6 +13,7 @@ from dmlgen.names import free
 from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_names import local, macro, pascal, plain
 from dmlgen.outputs.hlsl_printer import HlslPrinter
+from dmlgen.outputs.statements import enclosed
 
 REAL = "REAL_VALUE"
 LANES = "Lanes"
@@ -22,8 +23,9 @@ LANES = "Lanes"
 class FunctionPrinter(DecidingPrinter, HlslPrinter):
     """Prints functions of a definition when they are first called.
 
-    A text is an HLSL expression without statements. `_locals` are the locals of the current function that are
-    made of elements, `_lists` those that hold lists, by their expressions.
+    A text is an HLSL expression without statements. `subject` names what is printed: a tensor, or a function
+    of the definition, after which functions for parts of it are named. `_locals` are the locals of the
+    current function that are made of elements, `_lists` those that hold lists, by their expressions.
     """
 
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
@@ -34,6 +36,7 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         self._taken = frozenset(taken)
         self.in_lanes = ""
         """The tensor of which elements are read for several elements of the output at once, if any."""
+        self.subject = ""
         self._locals: Bits = {}
         self._lists: dict[ir.Expr, str] = {}
         self._names: dict[object, str] = {}
@@ -65,9 +68,14 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
     def _define(
         self, key: object, word: str, type_: str, parameters: list[str], body: Callable[[], list[str]]
     ) -> str:
-        """The name of a function, which is printed when it is first asked for."""
+        """The name of a function, which is printed when it is first asked for. Of several with the same word,
+        it has the subject, too."""
         if key not in self._names:
-            self._names[key] = free(pascal(word), self._taken, self._names.values())
+            known = (self._taken, self._names.values())
+            name = pascal(word)
+            if free(name, *known) != name and not name.startswith(self.subject):
+                name = self.subject + name
+            self._names[key] = free(name, *known)
             before, self._lists = self._lists, {}
             lines = "\n".join(f"    {line}" for line in body())
             self._lists = before
@@ -104,16 +112,25 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
             function.name,
             type_,
             [*(["List at"] if places else []), *parameters],
-            lambda: self._returned(body),
+            lambda: self._function(function),
         )
         self._locals, self._single = before
         return f"{name}({', '.join([*places, *given])})"
 
+    def _function(self, function: ir.Function) -> list[str]:
+        """The statements of a function of the definition."""
+        outer, self.subject = self.subject, pascal(function.name)
+        lines = self._returned(function.body)
+        self.subject = outer
+        return lines
+
     def _lifted(self, node: ir.Expr, word: str, body: Callable[[], list[str]]) -> str:
-        """A call of a separate function for an expression, with the locals it uses as arguments."""
+        """A call of a separate function for an expression, with the locals it uses as arguments; its name is
+        that of the subject, with a word for what the expression is."""
         outer = free_locals(node)
         parameters = [f"{self._type_of(one)} {local(name)}" for name, one in outer.items()]
         of_elements = frozenset((name, self._locals[name]) for name in outer if name in self._locals)
+        word = self.subject + word
         name = self._define((node, self._single, of_elements), word, self._type_of(node), parameters, body)
         return f"{name}({', '.join(map(local, outer))})"
 
@@ -126,7 +143,7 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
             lines = self._named(
                 one for one in lists_in(node.test) if one in (*lists_in(node.then), *lists_in(node.otherwise))
             )
-            lines += [f"if ({self.deciding(node.test)})", *braced(self._returned(node.then))]
+            lines += [f"if ({self.deciding(node.test)})", *enclosed(self._returned(node.then))]
             lines += self._returned(node.otherwise)
             self._lists = before
             return lines
@@ -150,7 +167,3 @@ def lists_in(node: ir.Expr) -> list[ir.Expr]:
         return []
     inner = [one for child in ir.children(node) for one in lists_in(child)]
     return [*inner, node] if isinstance(node, ir.Apply) and node.type == ir.INTS else inner
-
-
-def braced(lines: list[str]) -> list[str]:
-    return ["{", *(f"    {line}" for line in lines), "}"]

@@ -9,20 +9,18 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.definition_queries import free_locals
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count, is_of_ranks
-from dmlgen.outputs.hlsl_definition.functions import braced, lists_in
+from dmlgen.outputs.hlsl_definition.functions import lists_in
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import START
+from dmlgen.outputs.statements import enclosed
 
 
 class LoopPrinter(TensorPrinter):
     """Prints loops, each as a separate function unless it is all that a function returns."""
 
     def fold(self, node: ir.Fold) -> str:
-        word = {"argmax": "FirstGreatest", "argmin": "FirstLeast"}.get(
-            node.kind, node.kind.capitalize() + "Of"
-        )
-        return self._lifted(node, word, lambda: self._looped(node))
+        return self._lifted(node, node.kind.capitalize(), lambda: self._looped(node))
 
     def running(self, node: ir.Fold, term: ir.Expr) -> tuple[str, str, str, str]:
         """A fold as inline code: the type and the initial value of its result, its term, and the statement
@@ -33,7 +31,7 @@ class LoopPrinter(TensorPrinter):
     def reduce(self, node: ir.Reduce) -> str:
         if node.kind != "list":
             raise TypeError(f"{node.kind}() of the rules is passed to no shader")
-        return self._lifted(node, "Entries", lambda: self._listed(node))
+        return self._lifted(node, "List", lambda: self._listed(node))
 
     def _returned(self, node: ir.Expr) -> list[str]:
         if not is_constant(node):
@@ -82,8 +80,8 @@ class LoopPrinter(TensorPrinter):
         self._locals, self._lists = outer, before
         bounds = lines
         for each, test in reversed(list(zip(node.loops, tests, strict=True))):
-            turn = [*each_turn, f"if ({' && '.join(test)})", *braced(turn)] if test else turn
-            turn = self._loop(each, bounds, braced(turn), node.unrolled)
+            turn = [*each_turn, f"if ({' && '.join(test)})", *enclosed(turn)] if test else turn
+            turn = self._loop(each, bounds, enclosed(turn), node.unrolled)
         precise = "precise " if self._single and node.type == ir.FLOAT and not chooses else ""
         start = self._start(node)
         return [

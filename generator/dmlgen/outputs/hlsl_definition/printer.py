@@ -65,6 +65,7 @@ class ShaderPrinter(LoopPrinter):
 
     def stored(self, name: str, node: ir.Expr) -> str:
         """The value of an output at `at`, in the type in which its elements are computed."""
+        self.subject = self.tensors[name].function
         match node:
             case ir.Call("convert", (number, ir.Tensor(entry=entry))) if (
                 entry == name and node.type != ir.FLOAT
@@ -156,7 +157,7 @@ class ShaderPrinter(LoopPrinter):
             case ir.Apply():
                 return self.apply(node), ATOM
             case ir.Present():
-                return self.present(node), COMPARISON
+                return self.present(node), ATOM
             case ir.Negate(operand=operand) if node.type == ir.INT and self._is_wide(node):
                 return f"(int64_t)0 - {self._widened(operand, PRODUCT)}", SUM
             case ir.Negate(operand=operand) if node.type == ir.INT:
@@ -192,7 +193,7 @@ class ShaderPrinter(LoopPrinter):
     def _choice(self, node: ir.Conditional) -> tuple[str, int]:
         branches = (node.then, node.otherwise)
         if node.type.kind in ("ints", "floats") or any(map(_is_work, branches)):
-            return self._lifted(node, "Chosen", lambda: self._returned(node)), ATOM
+            return self._lifted(node, "Choice", lambda: self._returned(node)), ATOM
         write = self._widened if node.type == ir.INT and self._is_wide(node) else self.print
         then, otherwise = (write(branch, LOGIC) for branch in branches)
         return f"{self.deciding(node.test, LOGIC)} ? {then} : {otherwise}", CHOICE
@@ -239,7 +240,7 @@ class ShaderPrinter(LoopPrinter):
             case "ravel_index" | "in_bounds":
                 return f"{pascal(name)}({', '.join(map(self.deciding, arguments))})"
             case "product" | "sum" if arguments[0].type == ir.INTS:
-                return f"{'Multiplied' if name == 'product' else 'Total'}({self.deciding(arguments[0])})"
+                return f"{'Multiplied' if name == 'product' else 'Added'}({self.deciding(arguments[0])})"
             case "unravel_index" | "align" | "replace":
                 listed = [
                     self._narrow(item) if item.type == ir.INT else self.deciding(item) for item in arguments

@@ -244,7 +244,10 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     passes = [] if is_by_rows else _own_passes(printer, operator, defines)
     faster = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
     fast = next(faster, None)
-    activations = activations_of(registry, operator, "REAL", printer.reals) if printer.fused else ()
+    reals = printer.reals
+    activations = (
+        activations_of(registry, operator, "REAL", reals, "activation.parameter") if printer.fused else ()
+    )
     tensors = printer.tensors
     called = merged_calls(printer.called, *(one.called for one in activations))
     types = {value for tensor in tensors.values() for value in tensor.values}
@@ -266,7 +269,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,
-        precise_kinds=0 if functions is None else _precise_kinds(activations, functions, printer.reals),
+        precise_kinds=0 if functions is None else _precise_kinds(activations, functions, reals),
         by_lanes=tuple(name for name in ("Max", "Min") if name in called) if printer.in_lanes else (),
         functions=_chosen(functions, fast, called, types),
         max_rank=MAX_RANK,
@@ -346,6 +349,7 @@ def taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, 
 def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list[Intermediate]) -> Pass:
     """The pass that writes intermediate tensors."""
     tensor = tensors[0]
+    printer.subject = tensor.name
     attention = printer.form(Attention)
     if attention is not None and attention.target == tensor.name:
         way = attention_pass(printer, operator, attention, number)
@@ -369,6 +373,7 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
     lanes = printer.form(Lanes)
     each = condition = ""
     for name in names:
+        printer.subject = printer.tensors[name].function
         each, where, value = _one_by_one(operator, name, operator.defines.outputs[name])
         condition = "" if where is None else printer.deciding(where, ATOM)
         values[name] = printer.stored(name, value) if lanes is None else printer.value(value, False)

@@ -19,14 +19,12 @@ from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions
 
 @dataclass(frozen=True)
 class Kept:
-    """An intermediate tensor: its name as a variable, the type of its entries, and their size in 32-bit
-    words."""
+    """An intermediate tensor: its name as a variable, and the type of its entries."""
 
     member: str
     name: str
     function: str
     type: str
-    words: str
 
     @property
     def macro(self) -> str:
@@ -82,7 +80,7 @@ class TensorPrinter(FunctionPrinter):
     def present(self, node: ir.Present) -> str:
         match node.item:
             case ir.Tensor(name=name):
-                return f"{self.tensors[name].macro}_PRESENT != 0"
+                return f"{self.tensors[name].macro}_PRESENT"
         raise TypeError(f"present({node.item.name}) is passed to no shader")
 
     def load(self, node: ir.Load) -> str:
@@ -201,5 +199,4 @@ def _bits(type_: EnumEntry) -> int:
 def _kept(tensor: Intermediate, widths: Widths) -> Kept:
     entry = ir.Entry(tensor.name, ir.ListOf(()), tensor.type)
     text = type_name(tensor.type, widths.is_wide(entry, {}))
-    words = {REAL: "REAL_BITS / 32", "int64_t": "2"}.get(text, "1")
-    return Kept(tensor.name, f"kept{tensor.name}", f"Kept{tensor.name}", text, words)
+    return Kept(tensor.name, f"kept{tensor.name}", f"Kept{tensor.name}", text)

@@ -27,7 +27,9 @@ _BINDING = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\]")
 _OVER_RESULTS = re.compile(r"\[unroll\](\n *for .*\n.*\bFinished\()")
 _RESOURCE = r"\[\[vk::binding\({}, 0\)\]\] .*> (\w+) : register"
 _CONSTANTS = re.compile(r"(\[\[vk::binding\(\d+, 0\)\]\] cbuffer Params [^}]*)\}")
-_FINISHED = re.compile(r"^(\w+ )Finished(\((List|uint) at, \w+ total\))\n\{\n(?:.*\n)*?\}\n", re.MULTILINE)
+_FINISHED = re.compile(
+    r"^(\w+ )Finished(\((List|uint) at, \w+ total\))(?: \{.*|\n\{\n(?:.*\n)*?)\}\n", re.MULTILINE
+)
 
 
 class Part(NamedTuple):
