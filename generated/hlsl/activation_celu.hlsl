@@ -14,9 +14,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -52,12 +50,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
@@ -74,10 +67,7 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     uint2 alpha;
-    uint inputStep;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint inputStep, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -111,16 +101,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
@@ -138,16 +122,10 @@ float Quotient(float x, float y)
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // For float16, functions are only as exact as half precision can show.
 #if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
@@ -191,10 +169,7 @@ float ExpTail(float x)
 }
 
 // Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
+float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
 // and round only once, for subnormal ones; what is too large becomes infinite.
@@ -258,9 +233,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    const INPUT_VALUE x = input;
-    return (OUTPUT_VALUE)(LessOrEqual((INPUT_VALUE)0, x) ? x
-        : Unpack(alpha, (INPUT_VALUE)0) * Expm1(Quotient(x, Unpack(alpha, (INPUT_VALUE)0))));
+    return (OUTPUT_VALUE)(LessOrEqual((INPUT_VALUE)0, input) ? input
+        : Unpack(alpha, (INPUT_VALUE)0) * Expm1(Quotient(input, Unpack(alpha, (INPUT_VALUE)0))));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -14,9 +14,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -48,12 +46,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
@@ -69,10 +62,8 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 alpha;
-    uint2 beta;
-    uint inputStep;
-    uint reserved0;
+    uint2 alpha, beta;
+    uint inputStep, reserved0;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -106,16 +97,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
 bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
@@ -124,10 +109,7 @@ bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
 // x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-float Saturate(float x)
-{
-    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
-}
+float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -156,9 +138,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    const INPUT_VALUE x = input;
-    const INPUT_VALUE weight = Saturate(Unpack(alpha, (INPUT_VALUE)0) * x + Unpack(beta, (INPUT_VALUE)0));
-    return (OUTPUT_VALUE)(Equal(weight, (INPUT_VALUE)0) ? (INPUT_VALUE)0 : x * weight);
+    const INPUT_VALUE weight = Saturate(Unpack(alpha, (INPUT_VALUE)0) * input + Unpack(beta, (INPUT_VALUE)0));
+    return (OUTPUT_VALUE)(Equal(weight, (INPUT_VALUE)0) ? (INPUT_VALUE)0 : input * weight);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

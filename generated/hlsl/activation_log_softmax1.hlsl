@@ -28,9 +28,7 @@
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   NUM_THREADS  threads in a group
@@ -72,12 +70,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
@@ -87,9 +80,7 @@ struct Dimension
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint outputStep;
-    uint reserved0;
+    uint inputStep, outputStep, reserved0;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -111,16 +102,10 @@ uint DivideBySize(uint n, Dimension dimension)
 #endif
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -129,34 +114,19 @@ float CopySign(float magnitude, float sign)
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
+float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // For float16, functions are only as exact as half precision can show.
 #if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
@@ -216,10 +186,7 @@ float ExpTail(float x)
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
@@ -240,10 +207,7 @@ float ExpTimes(float high, float low, int exponent)
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
 // make it subnormal.
-float ExpFused(float high, float low)
-{
-    return ExpTimes(high, low, 64) * 5.421011e-20f;
-}
+float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
 
 // e^x for elements minus the maximum of their row, so that x is above 0 only if it is infinite. Softmax of up to 1024
 // elements is up to 3 % faster than with Exp (NVIDIA H100). Error at most 0.9 ulp, as measured.
@@ -254,10 +218,7 @@ float ExpShifted(float x)
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // ln((1 + f) 2^exponent) + low for 1 + f from sqrt(1/2) to sqrt(2). With s = f / (2 + f) the logarithm of 1 + f is 2
 // artanh(s), and 2 s = f - s f: an inexact division hardly matters (series: Muller, "Elementary Functions").
@@ -304,15 +265,9 @@ float Log(float x)
 }
 #endif
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 #if ADJACENT_ROWS
 #define ABREAST VECTOR  // rows that a thread works on
@@ -376,10 +331,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, float total)
-{
-    return (OUTPUT_VALUE)total;
-}
+OUTPUT_VALUE Finished(uint at, float total) { return (OUTPUT_VALUE)total; }
 
 void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 {

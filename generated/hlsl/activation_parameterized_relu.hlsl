@@ -14,10 +14,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or SLOPE or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
-//   SlopeTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
-//   OutputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
+//   X_TYPE     its data type. InputTensor, SlopeTensor, OutputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -59,12 +56,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint slopeStride;
-    uint outputStride;
-    uint reserved0;
+    uint halving, shift, inputStride, slopeStride, outputStride, reserved0;
 };
 
 #if INPUT_BITS < 16
@@ -90,8 +82,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint slopeStep;
+    uint inputStep, slopeStep;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -127,16 +118,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
@@ -218,8 +203,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input, SLOPE_VALUE slope)
 {
-    const INPUT_VALUE x = input;
-    return (OUTPUT_VALUE)(LessOrEqual((INPUT_VALUE)0, x) ? x : slope * x);
+    return (OUTPUT_VALUE)(LessOrEqual((INPUT_VALUE)0, input) ? input : slope * input);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

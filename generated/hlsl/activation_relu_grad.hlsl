@@ -14,10 +14,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
-//   InputGradientTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
-//   OutputGradientTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
+//   X_TYPE     its data type. InputTensor, InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16, INT32, INT16,
+//              INT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; 2 or 4 (at most 16 bytes; 4 for 8
 //              bits) where its innermost stride is 1, and all other strides and the innermost size are multiples of
 //              VECTOR
@@ -60,12 +58,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint inputGradientStride;
-    uint outputGradientStride;
-    uint reserved0;
+    uint halving, shift, inputStride, inputGradientStride, outputGradientStride, reserved0;
 };
 
 #if INPUT_BITS < 16
@@ -91,8 +84,7 @@ typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint inputGradientStep;
+    uint inputStep, inputGradientStep;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -128,16 +120,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }

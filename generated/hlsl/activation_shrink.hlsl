@@ -13,9 +13,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -57,12 +55,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 #if INPUT_BITS < 16
@@ -83,11 +76,8 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     uint inputStep;
-    float threshold;
-    float bias;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    float threshold, bias;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -123,34 +113,19 @@ Position Locate(uint item)
 // Whether x > limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Above(float x, float limit) { return x > limit; }
 
-bool Above(int x, float limit)
-{
-    return limit < -2147483648.0f || (limit < 2147483648.0f && x > (int)floor(limit));
-}
+bool Above(int x, float limit) { return limit < -2147483648.0f || (limit < 2147483648.0f && x > (int)floor(limit)); }
 
-bool Above(uint x, float limit)
-{
-    return limit < 0.0f || (limit < 4294967296.0f && x > (uint)floor(limit));
-}
+bool Above(uint x, float limit) { return limit < 0.0f || (limit < 4294967296.0f && x > (uint)floor(limit)); }
 
 // Whether x < limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Below(float x, float limit) { return x < limit; }
 
-bool Below(int x, float limit)
-{
-    return limit >= 2147483648.0f || (limit > -2147483648.0f && x < (int)ceil(limit));
-}
+bool Below(int x, float limit) { return limit >= 2147483648.0f || (limit > -2147483648.0f && x < (int)ceil(limit)); }
 
-bool Below(uint x, float limit)
-{
-    return limit >= 4294967296.0f || (limit > 0.0f && x < (uint)ceil(limit));
-}
+bool Below(uint x, float limit) { return limit >= 4294967296.0f || (limit > 0.0f && x < (uint)ceil(limit)); }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 uint64_t Bits(double x)
 {
@@ -161,15 +136,9 @@ uint64_t Bits(double x)
 }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
-}
+bool IsNan(double x) { return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -181,10 +150,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 float Convert(double x, float type) { return (float)x; }
 double Convert(double x, double type) { return (double)x; }
@@ -194,10 +160,7 @@ int Convert(double x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0L ? 2147483647 : x <= -2147483648.0L ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(double x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0L ? 0xffffffff : x <= 0.0L ? 0 : (uint)x;
-}
+uint Convert(double x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0L ? 0xffffffff : x <= 0.0L ? 0 : (uint)x; }
 
 float Convert(int x, float type) { return (float)x; }
 double Convert(int x, double type) { return (double)x; }
@@ -277,9 +240,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    const INPUT_VALUE x = input;
-    return (OUTPUT_VALUE)(Above(x, threshold) ? Scaled(x, 1.0, -bias)
-        : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (INPUT_VALUE)0));
+    return (OUTPUT_VALUE)(Above(input, threshold) ? Scaled(input, 1.0, -bias)
+        : (Below(input, -threshold) ? Scaled(input, 1.0, bias) : (INPUT_VALUE)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -13,9 +13,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -47,12 +45,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
@@ -68,8 +61,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint reserved0;
+    uint inputStep, reserved0;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -103,22 +95,13 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
@@ -141,10 +124,7 @@ float Sign(float x)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -173,8 +153,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    const INPUT_VALUE x = input;
-    return (OUTPUT_VALUE)(IsInfinity(x) ? Sign(x) : Quotient(x, (INPUT_VALUE)1 + Abs(x)));
+    return (OUTPUT_VALUE)(IsInfinity(input) ? Sign(input) : Quotient(input, (INPUT_VALUE)1 + Abs(input)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -24,15 +24,9 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP
 // or OUTPUT_PARAMETERS or OUTPUT_FIRST_MOMENT or OUTPUT_SECOND_MOMENT:
-//   X_TYPE     its data type
-//   InputParametersTensor: FLOAT32, FLOAT16
-//   InputFirstMomentTensor: FLOAT32, FLOAT16
-//   InputSecondMomentTensor: FLOAT32, FLOAT16
-//   GradientTensor: FLOAT32, FLOAT16
-//   TrainingStepTensor: UINT32
-//   OutputParametersTensor: FLOAT32, FLOAT16
-//   OutputFirstMomentTensor: FLOAT32, FLOAT16
-//   OutputSecondMomentTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputParametersTensor, InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor,
+//              OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor: FLOAT32, FLOAT16;
+//              TrainingStepTensor: UINT32
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -89,40 +83,20 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputParametersStride;
-    uint inputFirstMomentStride;
-    uint inputSecondMomentStride;
-    uint gradientStride;
-    uint trainingStepStride;
-    uint outputParametersStride;
-    uint outputFirstMomentStride;
-    uint outputSecondMomentStride;
+    uint halving, shift, inputParametersStride, inputFirstMomentStride, inputSecondMomentStride, gradientStride,
+        trainingStepStride, outputParametersStride, outputFirstMomentStride, outputSecondMomentStride;
 };
 
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
-    float learningRate;
-    float beta2;
-    float beta1;
-    float epsilon;
+    float learningRate, beta2, beta1, epsilon;
     uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputParametersStep;
-    uint inputFirstMomentStep;
-    uint inputSecondMomentStep;
-    uint gradientStep;
-    uint trainingStepStep;
-    uint outputParametersStep;
-    uint outputFirstMomentStep;
-    uint outputSecondMomentStep;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint inputParametersStep, inputFirstMomentStep, inputSecondMomentStep, gradientStep, trainingStepStep,
+        outputParametersStep, outputFirstMomentStep, outputSecondMomentStep, reserved0, reserved1, reserved2;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -144,16 +118,10 @@ uint DivideBySize(uint n, Dimension dimension)
 #endif
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -162,42 +130,24 @@ float CopySign(float magnitude, float sign)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
-}
+float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. The logarithm
 // of |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
@@ -338,15 +288,9 @@ INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
     return (INPUT_SECOND_MOMENT_VALUE)inputSecondMomentTensor[offset];
 }
 
-GRADIENT_VALUE LoadGradient(uint offset)
-{
-    return (GRADIENT_VALUE)gradientTensor[offset];
-}
+GRADIENT_VALUE LoadGradient(uint offset) { return (GRADIENT_VALUE)gradientTensor[offset]; }
 
-TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
-{
-    return (TRAINING_STEP_VALUE)trainingStepTensor[offset];
-}
+TRAINING_STEP_VALUE LoadTrainingStep(uint offset) { return (TRAINING_STEP_VALUE)trainingStepTensor[offset]; }
 
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 {

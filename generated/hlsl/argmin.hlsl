@@ -27,9 +27,8 @@
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: INT64, INT32, UINT64, UINT32
+//   X_TYPE     its data type. InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8;
+//              OutputTensor: INT64, INT32, UINT64, UINT32
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   NUM_THREADS  threads in a group
@@ -102,12 +101,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
@@ -117,9 +111,7 @@ struct Dimension
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint outputStep;
-    uint reserved0;
+    uint inputStep, outputStep, reserved0;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -132,16 +124,10 @@ uint DivideBySize(uint n, Dimension dimension)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // What sorts the other way round: -x, or ~x of integers
 float Opposite(float x) { return FromBits(Bits(x) ^ 0x80000000u); }
@@ -178,10 +164,7 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 #if ADJACENT_ROWS
 #define ABREAST VECTOR  // rows that a thread works on
@@ -249,10 +232,7 @@ void LoadInputElements(uint offset, out INPUT_VALUE elements[VECTOR])
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total)
-{
-    return (OUTPUT_VALUE)total;
-}
+OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
 
 // A number of each of the rows that a thread works on
 struct OfRows

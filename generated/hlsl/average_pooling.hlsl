@@ -41,9 +41,7 @@
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -100,34 +98,23 @@ typedef OUTPUT_STORED OutputBuffer;
 #if PASS == 1
 struct WindowAxis
 {
-    uint taps;
-    uint first;
-    uint step;
-    uint tap;
-    uint limit;
-    uint stride;
-    uint divisor;
-    uint elements;
-    uint weightsStep;
+    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
     uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit;
-    uint reserved0;
+    uint countLimit, reserved0;
 };
 
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #endif
 
@@ -137,27 +124,15 @@ struct Dimension
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
     Dimension blocks[RANK];  // along the dimensions of the output
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 strides[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
-    int4 paddedSizes[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], startPadding[2], spatial[2], windowSize[2],
+        paddedSizes[2];
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
     int includePadding;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 strides[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
-    int4 paddedSizes[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], startPadding[2], spatial[2], windowSize[2],
+        paddedSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -181,7 +156,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -193,10 +168,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -284,10 +256,7 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 uint LeadingZeros(uint64_t x)
 {
@@ -327,36 +296,15 @@ int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
-
-int Dilation(int d)
-{
-    return 1;
-}
+int Dilation(int d) { return 1; }
 
 List Position(List o, List w)
 {
@@ -374,7 +322,7 @@ bool Valid(List at, List w)
     return InBounds(Position(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-REAL_VALUE SumOf(List at)
+REAL_VALUE OutputSum(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -389,9 +337,7 @@ REAL_VALUE SumOf(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             if (Valid(at, w))
-            {
                 result += (REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w)));
-            }
         }
     }
     return result;
@@ -407,16 +353,14 @@ List Padded(List c)
     return result;
 }
 
-bool Chosen(List o, List w)
+bool CountChoice(List o, List w)
 {
     if (includePadding != 0)
-    {
         return InBounds(Padded(Position(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
-    }
     return InBounds(Position(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-int64_t SumOf2(List o)
+int64_t CountSum(List o)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -430,19 +374,14 @@ int64_t SumOf2(List o)
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            if (Chosen(o, w))
-            {
+            if (CountChoice(o, w))
                 result += 1;
-            }
         }
     }
     return result;
 }
 
-int64_t Count(List o)
-{
-    return max(SumOf2(o), (int64_t)1);
-}
+int64_t Count(List o) { return max(CountSum(o), (int64_t)1); }
 
 #if PASS == 1
 #define OVER_ELEMENTS [unroll]
@@ -726,7 +665,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)(SumOf(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)));
+    WriteOutput(at, (OUTPUT_VALUE)(OutputSum(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)));
 #endif
 #endif
 }

@@ -19,9 +19,7 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
-//   X_TYPE     its data type
-//   InputGradientTensor: FLOAT32, FLOAT16
-//   OutputGradientTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT_GRADIENT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -67,29 +65,18 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputGradientSizes[2];
-    int4 inputGradientStrides[2];
-    int4 outputGradientStrides[2];
-    int4 strides[2];
-    int4 startPadding[2];
-    int4 paddedSizes[2];
-    int4 spatial[2];
-    int4 windowSize[2];
-    int4 results[2];
-    int4 stridesReciprocals[2];
-    int4 keptShareSizes[2];
+    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2], strides[2], startPadding[2],
+        paddedSizes[2], spatial[2], windowSize[2], results[2], stridesReciprocals[2], keptShareSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptShareFirst;
-    int includePadding;
+    int keptShareFirst, includePadding;
 };
 
 // n / size for every n below 2^32
@@ -108,7 +95,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -120,10 +107,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -264,10 +248,7 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 uint LeadingZeros(uint64_t x)
 {
@@ -303,36 +284,36 @@ int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// The element at a coordinate, which is clamped to the tensor
+INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return (INPUT_GRADIENT_VALUE)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
+void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
+{
+    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
+}
+
+uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
 void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 {
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_STORED)entry;
+    StoreOutputGradient(OffsetInOutputGradient(at), entry);
 }
+
+// Entry `number` of an intermediate tensor whose first word is `first`
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
 REAL_VALUE ReadKeptShare(List at)
 {
-    const uint index = ClampedIndex(at, keptShareSizes, KEPT_SHARE_SIZES_LENGTH);
-    const uint position = (uint)keptShareFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptShareFirst, ClampedIndex(at, keptShareSizes, KEPT_SHARE_SIZES_LENGTH));
 }
 
-void WriteKeptShare(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptShareFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
 
-int Dilation(int d)
-{
-    return 1;
-}
+void WriteKeptShare(uint number, REAL_VALUE entry) { StoreReal(keptShareFirst, number, entry); }
+
+int Dilation(int d) { return 1; }
 
 List Position(List o, List w)
 {
@@ -355,16 +336,14 @@ List Padded(List c)
     return result;
 }
 
-bool Chosen(List o, List w)
+bool CountChoice(List o, List w)
 {
     if (includePadding != 0)
-    {
         return InBounds(Padded(Position(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
-    }
     return InBounds(Position(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-int64_t SumOf(List o)
+int64_t CountSum(List o)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -378,19 +357,14 @@ int64_t SumOf(List o)
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            if (Chosen(o, w))
-            {
+            if (CountChoice(o, w))
                 result += 1;
-            }
         }
     }
     return result;
 }
 
-int64_t Count(List o)
-{
-    return max(SumOf(o), (int64_t)1);
-}
+int64_t Count(List o) { return max(CountSum(o), (int64_t)1); }
 
 List Last(List at)
 {
@@ -426,7 +400,7 @@ List First(List at)
     return result;
 }
 
-REAL_VALUE SumOf2(List at)
+REAL_VALUE OutputGradientSum(List at)
 {
     const List oLast = Last(at);
     const List oFirst = First(at);
@@ -439,9 +413,7 @@ REAL_VALUE SumOf2(List at)
         const int oEnd = RowEnd(oLast, oRow);
         [loop]
         for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
-        {
             result += ReadKeptShare(Join(Part(at, 0, 2), o));
-        }
     }
     return result;
 }
@@ -468,7 +440,7 @@ void WriteElement(uint item, List at)
 #if PASS == 0  // Share
     WriteKeptShare(item, (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)SumOf2(at));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at));
 #endif
 }
 

@@ -31,15 +31,8 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
 // OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   InputGradientTensor: FLOAT32, FLOAT16
-//   MeanTensor: FLOAT32, FLOAT16
-//   VarianceTensor: FLOAT32, FLOAT16
-//   ScaleTensor: FLOAT32, FLOAT16
-//   OutputGradientTensor: FLOAT32, FLOAT16
-//   OutputScaleGradientTensor: FLOAT32, FLOAT16
-//   OutputBiasGradientTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor,
+//              OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   NUM_THREADS  threads in a group
@@ -105,16 +98,8 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint inputGradientStride;
-    uint meanStride;
-    uint varianceStride;
-    uint scaleStride;
-    uint outputGradientStride;
-    uint outputScaleGradientStride;
-    uint outputBiasGradientStride;
+    uint halving, shift, inputStride, inputGradientStride, meanStride, varianceStride, scaleStride,
+        outputGradientStride, outputScaleGradientStride, outputBiasGradientStride;
 };
 
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
@@ -126,15 +111,8 @@ struct Dimension
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint inputGradientStep;
-    uint meanStep;
-    uint varianceStep;
-    uint scaleStep;
-    uint outputGradientStep;
-    uint outputScaleGradientStep;
-    uint outputBiasGradientStep;
-    uint reserved0;
+    uint inputStep, inputGradientStep, meanStep, varianceStep, scaleStep, outputGradientStep, outputScaleGradientStep,
+        outputBiasGradientStep, reserved0;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -163,35 +141,20 @@ uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
-}
+float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
 // significand, as an integer, is estimated and corrected by its exact remainder.
@@ -222,30 +185,15 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
-{
-    return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-}
+INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 
-MEAN_VALUE LoadMean(uint offset)
-{
-    return (MEAN_VALUE)meanTensor[offset];
-}
+MEAN_VALUE LoadMean(uint offset) { return (MEAN_VALUE)meanTensor[offset]; }
 
-VARIANCE_VALUE LoadVariance(uint offset)
-{
-    return (VARIANCE_VALUE)varianceTensor[offset];
-}
+VARIANCE_VALUE LoadVariance(uint offset) { return (VARIANCE_VALUE)varianceTensor[offset]; }
 
-SCALE_VALUE LoadScale(uint offset)
-{
-    return (SCALE_VALUE)scaleTensor[offset];
-}
+SCALE_VALUE LoadScale(uint offset) { return (SCALE_VALUE)scaleTensor[offset]; }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {

@@ -73,11 +73,7 @@
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   FilterTensor: FLOAT32, FLOAT16
-//   BiasTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, FilterTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT, BIAS
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -110,13 +106,11 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
+#ifndef BIAS_TYPE
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
+#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -249,34 +243,23 @@ struct Activation
 #if PASS == 1
 struct WindowAxis
 {
-    uint taps;
-    uint first;
-    uint step;
-    uint tap;
-    uint limit;
-    uint stride;
-    uint divisor;
-    uint elements;
-    uint weightsStep;
+    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
     uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit;
-    uint reserved0;
+    uint countLimit, reserved0;
 };
 
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #endif
 
@@ -286,73 +269,24 @@ struct Dimension
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
     Dimension blocks[RANK];  // along the dimensions of the output
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 outputPadding[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 startPadding[2];
-    int4 dilations[2];
-    int4 strides[2];
-    int4 window[2];
-    int4 inputSizes2[2];
-    int4 groupCountReciprocals[2];
-    int4 stridesReciprocals[2];
+    int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
+        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
+        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
-    uint channels;
-    uint groupRows;
-    uint weightsFirst;
-    uint weightsRowStep;
-    uint weightsChannelStep;
-    uint weightsGroupStep;
-    int padsOutput;
-    int isForward;
-    int isConvolution;
-    int inputs;
+    uint channels, groupRows, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
+    int padsOutput, isForward, isConvolution, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
-    int4 leftSteps[2];
-    int4 rightSteps[2];
-    int4 windowSizes[2];
-    int4 windowFirst[2];
-    int4 windowSteps[2];
-    int4 windowTaps[2];
-    int4 windowLimits[2];
-    int4 windowStrides[2];
-    int4 windowDivisors[2];
-    int4 windowPeriods[2];
-    int4 windowLeftSteps[2];
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 outputPadding[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 startPadding[2];
-    int4 dilations[2];
-    int4 strides[2];
-    int4 window[2];
-    int4 inputSizes2[2];
-    int4 groupCountReciprocals[2];
-    int4 stridesReciprocals[2];
+    int4 leftSteps[2], rightSteps[2], windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2],
+        windowStrides[2], windowDivisors[2], windowPeriods[2], windowLeftSteps[2], inputSizes[2], inputStrides[2],
+        filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2], outputStrides[2],
+        outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2], window[2],
+        inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
-    uint matrices;
-    uint matrixRows;
-    uint matrixColumns;
+    uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
     uint rightDepthStep;
@@ -360,42 +294,18 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    uint channels;
-    uint taps;
-    uint leftFirst;
-    uint leftMatrixStep;
-    int padsOutput;
-    int isForward;
-    int isConvolution;
-    int inputs;
+    uint channels, taps, leftFirst, leftMatrixStep;
+    int padsOutput, isForward, isConvolution, inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 outputPadding[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 startPadding[2];
-    int4 dilations[2];
-    int4 strides[2];
-    int4 window[2];
-    int4 inputSizes2[2];
-    int4 groupCountReciprocals[2];
-    int4 stridesReciprocals[2];
+    int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
+        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
+        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int padsOutput;
-    int isForward;
-    int isConvolution;
-    int inputs;
+    int padsOutput, isForward, isConvolution, inputs;
 #endif
 };
 
@@ -415,16 +325,13 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -436,10 +343,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 List Join(List left, List right)
 {
@@ -621,22 +525,13 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 bool Above(float x, float limit) { return x > limit; }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
@@ -645,10 +540,7 @@ float Abs(float x) { return Magnitude(x); }
 bool Below(float x, float limit) { return x < limit; }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
@@ -701,10 +593,7 @@ float ExpTail(float x)
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
@@ -734,16 +623,10 @@ float Exp(float x)
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
 // make it subnormal.
-float ExpFused(float high, float low)
-{
-    return ExpTimes(high, low, 64) * 5.421011e-20f;
-}
+float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
 
 // Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
+float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
 // and round only once, for subnormal ones; what is too large becomes infinite.
@@ -813,10 +696,7 @@ float Gelu(float x)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -828,16 +708,10 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-float Saturate(float x)
-{
-    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
-}
+float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. With s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
@@ -873,44 +747,25 @@ float Tanh(float x)
     return IsNan(x) ? x : CopySign(result, x);
 }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
-
-// The element at a coordinate, which is clamped to the tensor
+FILTER_VALUE LoadFilter(uint offset) { return (FILTER_VALUE)filterTensor[offset]; }
 FILTER_VALUE ReadFilter(List at)
 {
-    return (FILTER_VALUE)filterTensor[ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH)];
+    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
 }
 
-// The element at a coordinate, which is clamped to the tensor
+BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
-    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
-        : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? LoadBias(ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)) : (BIAS_VALUE)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 // Applies fused activation `number` to a result
 #if ACTIVATION_KINDS & 49281  // DXC drops `precise` from these where it unrolls loops around them
@@ -920,156 +775,97 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
 #if ACTIVATION_KINDS >> 0 & 1
-    if (activation.kind == 35)  // ACTIVATION_ELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x);
-    }
+    if (activation.kind == 35)  // ACTIVATION_ELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
-    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return Saturate(alpha * input + beta);
-    }
+    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+        return Saturate(activation.parameter0 * input + activation.parameter1);
 #endif
 #if ACTIVATION_KINDS >> 2 & 1
     if (activation.kind == 38)  // ACTIVATION_IDENTITY
-    {
         return input;
-    }
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
-    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x;
-    }
+    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
-    if (activation.kind == 40)  // ACTIVATION_LINEAR
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return alpha * input + beta;
-    }
+    if (activation.kind == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+        return activation.parameter0 * input + activation.parameter1;
 #endif
 #if ACTIVATION_KINDS >> 5 & 1
-    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS
+    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
     {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        const REAL_VALUE z = beta * input;
-        return alpha * Softplus(z);
+        const REAL_VALUE z = activation.parameter1 * input;
+        return activation.parameter0 * Softplus(z);
     }
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.kind == 44)  // ACTIVATION_RELU
-    {
         return Max(input, (REAL_VALUE)0);
-    }
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
-    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU
-    {
-        const float alpha = activation.parameter0;
-        const float gamma = activation.parameter1;
-        const REAL_VALUE x = input;
-        return gamma * (Less((REAL_VALUE)0, x) ? x : alpha * Expm1(x));
-    }
+    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+        return activation.parameter1 * (Less((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
-    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return alpha * Tanh(beta * input);
-    }
+    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+        return activation.parameter0 * Tanh(activation.parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.kind == 47)  // ACTIVATION_SIGMOID
-    {
         return Quotient((REAL_VALUE)1, (REAL_VALUE)1 + Exp(-input));
-    }
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
-    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS
+    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS: Steepness
     {
-        const float steepness = activation.parameter0;
-        const REAL_VALUE z = steepness * input;
-        return Quotient(Softplus(z), steepness);
+        const REAL_VALUE z = activation.parameter0 * input;
+        return Quotient(Softplus(z), activation.parameter0);
     }
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
-    {
-        const REAL_VALUE x = input;
-        return IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x));
-    }
+        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1 + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.kind == 51)  // ACTIVATION_TANH
-    {
         return Tanh(input);
-    }
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
-    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return Less(alpha, x) ? x : (REAL_VALUE)0;
-    }
+    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
-    if (activation.kind == 90)  // ACTIVATION_SHRINK
-    {
-        const float bias = activation.parameter0;
-        const float threshold = activation.parameter1;
-        const REAL_VALUE x = input;
-        return Above(x, threshold) ? Scaled(x, 1.0, -bias)
-            : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0);
-    }
+    if (activation.kind == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+        return Above(input, activation.parameter1) ? Scaled(input, 1.0, -activation.parameter0)
+            : (Below(input, -activation.parameter1) ? Scaled(input, 1.0, activation.parameter0) : (REAL_VALUE)0);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
-    if (activation.kind == 128)  // ACTIVATION_CELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
-    }
+    if (activation.kind == 128)  // ACTIVATION_CELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input
+            : activation.parameter0 * Expm1(Quotient(input, activation.parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.kind == 157)  // ACTIVATION_GELU
-    {
-        const REAL_VALUE x = input;
-        return Gelu(x);
-    }
+        return Gelu(input);
 #endif
     return input;
 }
 
-bool AnyOf(List at)
+bool InOutputPaddingAny(List at)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     bool result = false;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-    {
         result = result || Entry(at, d + 2) >= Entry(ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH), d + 2)
             - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), d);
-    }
     return result;
 }
 
-bool InOutputPadding(List at)
-{
-    return padsOutput != 0 && AnyOf(at);
-}
+bool InOutputPadding(List at) { return padsOutput != 0 && InOutputPaddingAny(at); }
 
 List Channel(List at)
 {
@@ -1093,14 +889,12 @@ List StridedPosition(List at, List w)
     return result;
 }
 
-int Chosen2(List at, int d, List w)
+int PositionChoice(List at, int d, List w)
 {
     if (isForward != 0)
-    {
         return Entry(at, d + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
             - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
-    }
     return FloorQuotient(Entry(StridedPosition(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
         Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d));
 }
@@ -1112,25 +906,21 @@ List Position(List at, List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Chosen2(at, d, w);
+        result.entries[d] = PositionChoice(at, d, w);
     return result;
 }
 
-List Chosen3(List at, int k)
+List FilterChoice(List at, int k)
 {
     if (isForward != 0)
-    {
         return Listed(Entry(at, 1), k);
-    }
     return Listed(InputChannel(at, k), Entry(Channel(at), 1));
 }
 
-int Chosen4(int d, List w)
+int FilterOffsetChoice(int d, List w)
 {
     if (isConvolution != 0)
-    {
         return Entry(ListOf(window[0], window[1], WINDOW_LENGTH), d) - 1 - Entry(w, d);
-    }
     return Entry(w, d);
 }
 
@@ -1140,16 +930,13 @@ List FilterOffset(List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Chosen4(d, w);
+        result.entries[d] = FilterOffsetChoice(d, w);
     return result;
 }
 
-REAL_VALUE Filter(List at, int k, List w)
-{
-    return (REAL_VALUE)ReadFilter(Join(Chosen3(at, k), FilterOffset(w)));
-}
+REAL_VALUE Filter(List at, int k, List w) { return (REAL_VALUE)ReadFilter(Join(FilterChoice(at, k), FilterOffset(w))); }
 
-bool AllOf(List w, List at)
+bool ReadsInputAll(List w, List at)
 {
     const List list1 = StridedPosition(at, w);
     const int dFirst = 0;
@@ -1157,20 +944,18 @@ bool AllOf(List w, List at)
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-    {
         result = result && FloorRemainder(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
             Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) == 0;
-    }
     return result;
 }
 
 bool ReadsInput(List at, List w)
 {
     return InBounds(Position(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH))
-        && (isForward != 0 || AllOf(w, at));
+        && (isForward != 0 || ReadsInputAll(w, at));
 }
 
-REAL_VALUE Total2(List at)
+REAL_VALUE Total(List at)
 {
     const int kFirst = 0;
     const int kLast = inputs;
@@ -1190,26 +975,22 @@ REAL_VALUE Total2(List at)
             {
                 [loop]
                 for (int k = kFirst; k < kLast; k++)
-                {
                     result += (REAL_VALUE)ReadInput(Join(Listed(Entry(at, 0), InputChannel(at, k)), Position(at, w)))
                         * Filter(at, k, w);
-                }
             }
         }
     }
     return result;
 }
 
-REAL_VALUE Chosen(List at)
+REAL_VALUE OutputChoice(List at)
 {
     if (InOutputPadding(at))
-    {
         return (REAL_VALUE)0.0f;
-    }
-    return Total2(at);
+    return Total(at);
 }
 
-List Entries(int d, int i)
+List PickList(int d, int i)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1219,35 +1000,28 @@ List Entries(int d, int i)
     return result;
 }
 
-REAL_VALUE Pick(int d, int i)
-{
-    return (REAL_VALUE)ReadBias(Entries(d, i));
-}
+REAL_VALUE Pick(int d, int i) { return (REAL_VALUE)ReadBias(PickList(d, i)); }
 
-REAL_VALUE Chosen5(List at)
+REAL_VALUE OutputChoice2(List at)
 {
-    if (BIAS_PRESENT != 0)
-    {
+    if (BIAS_PRESENT)
         return Pick(1, Entry(at, 1));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-bool AnyOf2(List at)
+bool OutputAny(List at)
 {
     const int v0First = 0;
     const int v0Last = INPUT_SIZES_LENGTH - 2;
     bool result = false;
     [unroll]
     for (int v0 = v0First; v0 < v0Last; v0++)
-    {
         result = result || Entry(at, v0 + 2) >= Entry(ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH),
             v0 + 2) - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), v0);
-    }
     return result;
 }
 
-List Entries2(List at)
+List OutputList(List at)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1258,12 +1032,10 @@ List Entries2(List at)
     return result;
 }
 
-REAL_VALUE Chosen6(List at)
+REAL_VALUE OutputChoice3(List at)
 {
-    if (BIAS_PRESENT != 0)
-    {
-        return (REAL_VALUE)ReadBias(Entries2(at));
-    }
+    if (BIAS_PRESENT)
+        return (REAL_VALUE)ReadBias(OutputList(at));
     return (REAL_VALUE)0.0f;
 }
 
@@ -1271,8 +1043,8 @@ REAL_VALUE Chosen6(List at)
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)Activate((ANY_IS_OUTPUT_PADDING_ENTRY_BOUND && AnyOf2(at) ? (REAL_VALUE)0.0f : total)
-        + Chosen6(at), 0);
+    return (OUTPUT_VALUE)Activate((ANY_IS_OUTPUT_PADDING_ENTRY_BOUND && OutputAny(at) ? (REAL_VALUE)0.0f : total)
+        + OutputChoice3(at), 0);
 }
 #endif
 
@@ -1591,10 +1363,7 @@ bool IsThere(List at)
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
-uint PartPitch()
-{
-    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
-}
+uint PartPitch() { return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4; }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
@@ -1605,10 +1374,7 @@ uint PartOf(uint part, uint number, uint y, uint x)
 }
 
 // The words of all partial sums, which packed factors follow
-uint PartWords()
-{
-    return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
-}
+uint PartWords() { return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0; }
 #endif
 
 #if PASS == 2 || PASS == 4
@@ -1621,10 +1387,7 @@ static uint phaseSizes[WINDOW_RANK];  // 1 or more
 static uint phaseTaps;  // taps of the phase in all
 
 // By the quotient, since Vulkan leaves the remainder of negative integers undefined
-bool IsMultiple(int number, int divisor)
-{
-    return number / divisor * divisor == number;
-}
+bool IsMultiple(int number, int divisor) { return number / divisor * divisor == number; }
 
 void EnterPhase(uint number)
 {
@@ -1649,10 +1412,7 @@ void EnterPhase(uint number)
     }
 }
 
-uint SizeAlong(int d)
-{
-    return phaseSizes[d];
-}
+uint SizeAlong(int d) { return phaseSizes[d]; }
 
 // The channel group that a matrix belongs to
 uint GroupOf(uint number)
@@ -1666,17 +1426,11 @@ uint GroupOf(uint number)
 #define phaseTaps taps
 #define GroupOf(number) (number)
 
-uint SizeAlong(int d)
-{
-    return (uint)windowSizes[d / 4][d % 4];
-}
+uint SizeAlong(int d) { return (uint)windowSizes[d / 4][d % 4]; }
 #endif
 
 // Products per sum of the current matrix: the extent of k
-uint Depth()
-{
-    return phaseTaps * channels;
-}
+uint Depth() { return phaseTaps * channels; }
 
 // A column's window on the right factor: the coordinates of its first tap, and the offset apart from the window's
 // dimensions
@@ -2397,10 +2151,7 @@ typedef float4 SumMatrix;
 static uint wave, lane;  // the thread's wave of 32 in its group, and the thread in its wave
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 
-SumMatrix Filled(float entry)
-{
-    return float4(entry, entry, entry, entry);
-}
+SumMatrix Filled(float entry) { return float4(entry, entry, entry, entry); }
 
 // The first of a thread's rows and of its columns in the tile, by fours
 uint2 OwnFours(uint waveTop, uint waveLeft)
@@ -2671,7 +2422,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Activate(Chosen(at) + Chosen5(at), 0));
+    WriteOutput(at, (OUTPUT_VALUE)Activate(OutputChoice(at) + OutputChoice2(at), 0));
 #endif
 #endif
 }

@@ -70,12 +70,8 @@
 //   DOT_PRODUCTS  1, in pass 2 only: uses the device's instruction for dot products of four bytes, which
 //              takes shader model 6.4
 // For each tensor, X being INPUT or INPUT_ZERO_POINT or FILTER or FILTER_ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: INT8, UINT8
-//   InputZeroPointTensor: INT8, UINT8
-//   FilterTensor: INT8, UINT8
-//   FilterZeroPointTensor: INT8, UINT8
-//   OutputTensor: INT32
+//   X_TYPE     its data type. OutputTensor: INT32; InputTensor, InputZeroPointTensor, FilterTensor,
+//              FilterZeroPointTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions, for INPUT, INPUT_ZERO_POINT, FILTER_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -89,20 +85,16 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef INPUT_ZERO_POINT_TYPE
-#define INPUT_ZERO_POINT_PRESENT 1
-#else
-#define INPUT_ZERO_POINT_PRESENT 0
+#ifndef INPUT_ZERO_POINT_TYPE
 #define INPUT_ZERO_POINT_TYPE UINT32
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef FILTER_ZERO_POINT_TYPE
-#define FILTER_ZERO_POINT_PRESENT 1
-#else
-#define FILTER_ZERO_POINT_PRESENT 0
+#define INPUT_ZERO_POINT_PRESENT (INPUT_ZERO_POINT_SIZES_LENGTH > 0)
+#ifndef FILTER_ZERO_POINT_TYPE
 #define FILTER_ZERO_POINT_TYPE UINT32
 #define FILTER_ZERO_POINT_SIZES_LENGTH 0
 #endif
+#define FILTER_ZERO_POINT_PRESENT (FILTER_ZERO_POINT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -226,34 +218,23 @@ typedef uint ScratchBuffer;
 #if PASS == 1
 struct WindowAxis
 {
-    uint taps;
-    uint first;
-    uint step;
-    uint tap;
-    uint limit;
-    uint stride;
-    uint divisor;
-    uint elements;
-    uint weightsStep;
+    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
     uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit;
-    uint reserved0;
+    uint countLimit, reserved0;
 };
 
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #endif
 
@@ -263,69 +244,23 @@ struct Dimension
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
     Dimension blocks[RANK];  // along the dimensions of the output
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputZeroPointSizes[2];
-    int4 inputZeroPointStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 filterZeroPointSizes[2];
-    int4 filterZeroPointStrides[2];
-    int4 outputStrides[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 inputSizes2[2];
-    int4 window[2];
-    int4 number[2];
-    int4 groupCountReciprocals[2];
+    int4 inputSizes[2], inputStrides[2], inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2],
+        filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], groupCount[2],
+        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
+        groupCountReciprocals[2];
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
-    uint channels;
-    uint groupRows;
-    uint weightsFirst;
-    uint weightsRowStep;
-    uint weightsChannelStep;
-    uint weightsGroupStep;
-    int channelAxis;
-    int inputs;
+    uint channels, groupRows, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
+    int channelAxis, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
-    int4 leftSteps[2];
-    int4 rightSteps[2];
-    int4 windowSizes[2];
-    int4 windowFirst[2];
-    int4 windowSteps[2];
-    int4 windowTaps[2];
-    int4 windowLimits[2];
-    int4 windowStrides[2];
-    int4 windowDivisors[2];
-    int4 windowPeriods[2];
-    int4 windowLeftSteps[2];
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputZeroPointSizes[2];
-    int4 inputZeroPointStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 filterZeroPointSizes[2];
-    int4 filterZeroPointStrides[2];
-    int4 outputStrides[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 inputSizes2[2];
-    int4 window[2];
-    int4 number[2];
-    int4 groupCountReciprocals[2];
-    uint matrices;
-    uint matrixRows;
-    uint matrixColumns;
+    int4 leftSteps[2], rightSteps[2], windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2],
+        windowStrides[2], windowDivisors[2], windowPeriods[2], windowLeftSteps[2], inputSizes[2], inputStrides[2],
+        inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterZeroPointSizes[2],
+        filterZeroPointStrides[2], outputStrides[2], groupCount[2], groupCount2[2], strides[2], dilations[2],
+        startPadding[2], inputSizes2[2], window[2], number[2], groupCountReciprocals[2];
+    uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
     uint rightDepthStep;
@@ -333,37 +268,18 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    uint channels;
-    uint taps;
-    uint leftFirst;
-    uint leftMatrixStep;
-    int channelAxis;
-    int inputs;
+    uint channels, taps, leftFirst, leftMatrixStep;
+    int channelAxis, inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputZeroPointSizes[2];
-    int4 inputZeroPointStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 filterZeroPointSizes[2];
-    int4 filterZeroPointStrides[2];
-    int4 outputStrides[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 inputSizes2[2];
-    int4 window[2];
-    int4 number[2];
-    int4 groupCountReciprocals[2];
+    int4 inputSizes[2], inputStrides[2], inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2],
+        filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], groupCount[2],
+        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
+        groupCountReciprocals[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channelAxis;
-    int inputs;
+    int channelAxis, inputs;
 #endif
 };
 
@@ -383,16 +299,13 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -404,10 +317,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 List Join(List left, List right)
 {
@@ -546,12 +456,7 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
@@ -560,8 +465,6 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
     return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
@@ -574,8 +477,6 @@ FILTER_VALUE LoadFilter(uint offset)
     const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
     return (FILTER_VALUE)above >> (32 - FILTER_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 FILTER_VALUE ReadFilter(List at)
 {
     return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
@@ -588,28 +489,16 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
     return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
     return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
         filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 List Channel(List at)
 {
@@ -634,7 +523,7 @@ List Position(List at, List w)
     return result;
 }
 
-List Entries(int d, int i)
+List PickList(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
@@ -645,17 +534,12 @@ List Entries(int d, int i)
     return result;
 }
 
-int Pick(int d, int i)
-{
-    return (int)ReadInputZeroPoint(Entries(d, i));
-}
+int Pick(int d, int i) { return (int)ReadInputZeroPoint(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (INPUT_ZERO_POINT_PRESENT != 0)
-    {
+    if (INPUT_ZERO_POINT_PRESENT)
         return Pick(d, i);
-    }
     return 0;
 }
 
@@ -664,12 +548,9 @@ int Value(List at, int k, List w)
     return (int)ReadInput(Join(Listed(Entry(at, 0), InputChannel(at, k)), Position(at, w))) - Zero(0, 0);
 }
 
-int Filter(List at, int k, List w)
-{
-    return (int)ReadFilter(Join(Listed(Entry(at, 1), k), w));
-}
+int Filter(List at, int k, List w) { return (int)ReadFilter(Join(Listed(Entry(at, 1), k), w)); }
 
-List Entries2(int d, int i)
+List PickList2(int d, int i)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -680,24 +561,16 @@ List Entries2(int d, int i)
     return result;
 }
 
-int Pick2(int d, int i)
-{
-    return (int)ReadFilterZeroPoint(Entries2(d, i));
-}
+int ZeroPick(int d, int i) { return (int)ReadFilterZeroPoint(PickList2(d, i)); }
 
-int Zero2(int d, int i)
+int WeightZero(int d, int i)
 {
-    if (FILTER_ZERO_POINT_PRESENT != 0)
-    {
-        return Pick2(d, i);
-    }
+    if (FILTER_ZERO_POINT_PRESENT)
+        return ZeroPick(d, i);
     return 0;
 }
 
-int Weight(List at, int k, List w)
-{
-    return Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1));
-}
+int Weight(List at, int k, List w) { return Filter(at, k, w) - WeightZero(channelAxis, Entry(at, 1)); }
 
 bool ReadsInput(List at, List w)
 {
@@ -724,16 +597,14 @@ int64_t Exact(List at)
             {
                 [loop]
                 for (int k = kFirst; k < kLast; k++)
-                {
                     result += Value(at, k, w) * Weight(at, k, w);
-                }
             }
         }
     }
     return result;
 }
 
-List Entries3(List at)
+List OutputList(List at)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -745,40 +616,27 @@ List Entries3(List at)
     return result;
 }
 
-int Chosen(List at)
+int OutputChoice(List at)
 {
-    if (FILTER_ZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadFilterZeroPoint(Entries3(at));
-    }
+    if (FILTER_ZERO_POINT_PRESENT)
+        return (int)ReadFilterZeroPoint(OutputList(at));
     return 0;
 }
 
-int Chosen2()
+int OutputChoice2()
 {
-    if (INPUT_ZERO_POINT_PRESENT != 0)
-    {
+    if (INPUT_ZERO_POINT_PRESENT)
         return (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH));
-    }
     return 0;
 }
 
 #if PASS >= 1
-int LeftZeroPoint(List at)
-{
-    return Chosen(at);
-}
+int LeftZeroPoint(List at) { return OutputChoice(at); }
 
-int RightZeroPoint(List at)
-{
-    return Chosen2();
-}
+int RightZeroPoint(List at) { return OutputChoice2(); }
 
 // Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)total;
-}
+OUTPUT_VALUE Finished(List at, int total) { return (OUTPUT_VALUE)total; }
 #endif
 
 #if PASS == 1
@@ -1078,10 +936,7 @@ List PositionOf(uint number, uint y, uint x)
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
-uint PartPitch()
-{
-    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
-}
+uint PartPitch() { return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4; }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
@@ -1092,17 +947,11 @@ uint PartOf(uint part, uint number, uint y, uint x)
 }
 
 // The words of all partial sums, which packed factors follow
-uint PartWords()
-{
-    return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
-}
+uint PartWords() { return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0; }
 #endif
 
 #if PASS == 2 || PASS == 4
-uint SizeAlong(int d)
-{
-    return (uint)windowSizes[d / 4][d % 4];
-}
+uint SizeAlong(int d) { return (uint)windowSizes[d / 4][d % 4]; }
 
 // A column's window on the right factor: the coordinates of its first tap, and the offset apart from the window's
 // dimensions

@@ -13,9 +13,7 @@
 // negative, in two's complement.
 //
 // For each tensor, X being OUTPUT or INPUT:
-//   X_TYPE     its data type
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
+//   X_TYPE     its data type. OutputTensor, InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
 //   TOTALS       1 to store only the total of each segment, else 0
 //   STARTED      1 if segments continue from `starts`, else 0
 //   LINES        segments that a group scans together, side by side, each from a line of its own if there are several:
@@ -51,12 +49,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 #if VECTOR > 1
@@ -81,12 +74,9 @@ typedef OUTPUT_STORED OutputElements;
     uint segmentLength;
     uint inputStart;  // offset of the first element of the first line
     uint inputStep;  // stride along the axis
-    uint outputStart;
-    uint outputStep;
+    uint outputStart, outputStep;
     uint exclusive;  // 1 if results exclude the element at their own place, else 0
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -149,10 +139,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 static const INPUT_VALUE IDENTITY = (INPUT_VALUE)0;
 
-INPUT_VALUE Combine(INPUT_VALUE x, INPUT_VALUE y)
-{
-    return x + y;
-}
+INPUT_VALUE Combine(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
 
 groupshared INPUT_VALUE totals[NUM_THREADS];
 

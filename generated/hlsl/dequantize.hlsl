@@ -14,11 +14,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or QUANTIZATION0 or QUANTIZATION1 or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: INT8, INT4, UINT8, UINT4
-//   QuantizationTensors[0]: FLOAT32, FLOAT16, INT8, INT4, UINT8, UINT4
-//   QuantizationTensors[1]: FLOAT32, FLOAT16, INT8, INT4, UINT8, UINT4
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. OutputTensor: FLOAT32, FLOAT16; QuantizationTensors[0], QuantizationTensors[1]: FLOAT32,
+//              FLOAT16, INT8, INT4, UINT8, UINT4; InputTensor: INT8, INT4, UINT8, UINT4
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -67,12 +64,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint quantization0Stride;
-    uint quantization1Stride;
-    uint outputStride;
+    uint halving, shift, inputStride, quantization0Stride, quantization1Stride, outputStride;
 };
 
 typedef INPUT_STORED InputElements;
@@ -100,12 +92,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint quantization0Step;
-    uint quantization1Step;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint inputStep, quantization0Step, quantization1Step, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -143,16 +130,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -163,10 +144,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }

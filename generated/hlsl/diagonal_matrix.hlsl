@@ -13,8 +13,8 @@
 // Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT:
-//   X_TYPE     its data type: unsigned, with as many bits, for OutputTensor, whose elements are moved as raw bits
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type: unsigned, with as many bits, for OutputTensor, whose elements are moved as raw bits.
+//              OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
 //              innermost size are multiples of VECTOR
@@ -51,12 +51,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint halving, shift, outputStride, reserved0, reserved1, reserved2;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -72,9 +67,7 @@ typedef OUTPUT_STORED OutputElements;
     uint groupColumns;  // thread groups along x
     uint2 value_;
     int offset;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -14,9 +14,8 @@
 //
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
-//              raw bits
-//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              raw bits. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
 //              innermost size are multiples of VECTOR
@@ -58,12 +57,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -79,10 +73,8 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     uint2 value_;
-    int diagonalFillBegin;
-    int diagonalFillEnd;
-    uint reserved0;
-    uint reserved1;
+    int diagonalFillBegin, diagonalFillEnd;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -185,9 +177,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         const bool filled = chosen1;
         OUTPUT_VALUE chosen3;
         if (filled)
-        {
             chosen3 = Unpack(value_, (OUTPUT_VALUE)0);
-        }
         else
         {
             OUTPUT_VALUE chosen2;
@@ -200,9 +190,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
                 chosen2 = LoadInput(offset1);
             }
             else
-            {
                 chosen2 = (OUTPUT_VALUE)0;
-            }
             chosen3 = chosen2;
         }
         values[inVector] = (OUTPUT_VALUE)chosen3;

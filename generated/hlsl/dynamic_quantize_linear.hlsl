@@ -30,11 +30,8 @@
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_SCALE or OUTPUT_ZERO_POINT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: INT8, UINT8
-//   OutputScaleTensor: FLOAT32
-//   OutputZeroPointTensor: INT8, UINT8
+//   X_TYPE     its data type. OutputScaleTensor: FLOAT32; InputTensor: FLOAT32, FLOAT16; OutputTensor,
+//              OutputZeroPointTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   NUM_THREADS  threads in a group
@@ -91,12 +88,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint outputScaleStride;
-    uint outputZeroPointStride;
+    uint halving, shift, inputStride, outputStride, outputScaleStride, outputZeroPointStride;
 };
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
@@ -106,13 +98,7 @@ struct Dimension
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint outputStep;
-    uint outputScaleStep;
-    uint outputZeroPointStep;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint inputStep, outputStep, outputScaleStep, outputZeroPointStep, reserved0, reserved1, reserved2;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -125,16 +111,10 @@ uint DivideBySize(uint n, Dimension dimension)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -145,10 +125,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 int64_t Convert(float x, int64_t type)
 {
@@ -166,10 +143,7 @@ bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
-float RoundEven(float x)
-{
-    return round(x);
-}
+float RoundEven(float x) { return round(x); }
 
 // Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
@@ -178,22 +152,13 @@ float Quantize(float x, int lowest, int highest)
 }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -288,23 +253,14 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
-float Min(float a, float b)
-{
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
-}
+float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -318,15 +274,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
-{
-    return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST);
-}
+OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
-void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)
-{
-    outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value;
-}
+void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value) { outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value; }
 
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 {

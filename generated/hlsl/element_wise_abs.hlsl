@@ -13,9 +13,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -56,12 +54,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 #if INPUT_BITS < 16
@@ -82,11 +75,8 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     uint inputStep;
-    float scaleBiasScale;
-    float scaleBiasBias;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    float scaleBiasScale, scaleBiasBias;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -120,10 +110,7 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 uint64_t Bits(double x)
 {
@@ -134,16 +121,10 @@ uint64_t Bits(double x)
 }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
@@ -151,10 +132,7 @@ int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 uint LeadingZeros(uint64_t x)
 {
@@ -184,15 +162,9 @@ float WideToFloat(int64_t x)
 }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
-}
+bool IsNan(double x) { return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.

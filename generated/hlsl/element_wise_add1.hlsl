@@ -13,10 +13,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or B or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: FLOAT32, FLOAT16
-//   BTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -56,12 +53,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint aStride;
-    uint bStride;
-    uint outputStride;
-    uint reserved0;
+    uint halving, shift, aStride, bStride, outputStride, reserved0;
 };
 
 typedef vector<A_STORED, A_VECTOR> AElements;
@@ -79,12 +71,9 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint aStep;
-    uint bStep;
-    float activationParameter0;
-    float activationParameter1;
-    uint reserved0;
-    uint reserved1;
+    uint aStep, bStep;
+    float activationParameter0, activationParameter1;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -132,22 +121,13 @@ Position Locate(uint item)
 bool Above(float x, float limit) { return x > limit; }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
@@ -156,10 +136,7 @@ float Abs(float x) { return Magnitude(x); }
 bool Below(float x, float limit) { return x < limit; }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
@@ -192,10 +169,7 @@ float Sign(float x)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -207,16 +181,10 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-float Saturate(float x)
-{
-    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
-}
+float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
 
 // For float16, functions are only as exact as half precision can show.
 #if A_SIGNIFICAND == 11 && B_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
@@ -316,10 +284,7 @@ float ExpTail(float x)
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
@@ -349,16 +314,10 @@ float Exp(float x)
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
 // make it subnormal.
-float ExpFused(float high, float low)
-{
-    return ExpTimes(high, low, 64) * 5.421011e-20f;
-}
+float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
 
 // Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
+float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
 // and round only once, for subnormal ones; what is too large becomes infinite.
@@ -504,75 +463,48 @@ OUTPUT_VALUE Activate(OUTPUT_VALUE input)
 {
 #if ACTIVATION == 0
     return input;
-#elif ACTIVATION == 35  // ACTIVATION_ELU
-    const float alpha = activationParameter0;
-    const OUTPUT_VALUE x = input;
-    return LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * Expm1(x);
-#elif ACTIVATION == 37  // ACTIVATION_HARD_SIGMOID
-    const float alpha = activationParameter0;
-    const float beta = activationParameter1;
-    return Saturate(alpha * input + beta);
+#elif ACTIVATION == 35  // ACTIVATION_ELU: Alpha
+    return LessOrEqual((OUTPUT_VALUE)0, input) ? input : activationParameter0 * Expm1(input);
+#elif ACTIVATION == 37  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+    return Saturate(activationParameter0 * input + activationParameter1);
 #elif ACTIVATION == 38  // ACTIVATION_IDENTITY
     return input;
-#elif ACTIVATION == 39  // ACTIVATION_LEAKY_RELU
-    const float alpha = activationParameter0;
-    const OUTPUT_VALUE x = input;
-    return LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * x;
-#elif ACTIVATION == 40  // ACTIVATION_LINEAR
-    const float alpha = activationParameter0;
-    const float beta = activationParameter1;
-    return alpha * input + beta;
-#elif ACTIVATION == 43  // ACTIVATION_PARAMETRIC_SOFTPLUS
-    const float alpha = activationParameter0;
-    const float beta = activationParameter1;
-    const OUTPUT_VALUE z = beta * input;
-    return alpha * Softplus(z);
+#elif ACTIVATION == 39  // ACTIVATION_LEAKY_RELU: Alpha
+    return LessOrEqual((OUTPUT_VALUE)0, input) ? input : activationParameter0 * input;
+#elif ACTIVATION == 40  // ACTIVATION_LINEAR: Alpha, Beta
+    return activationParameter0 * input + activationParameter1;
+#elif ACTIVATION == 43  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
+    const OUTPUT_VALUE z = activationParameter1 * input;
+    return activationParameter0 * Softplus(z);
 #elif ACTIVATION == 44  // ACTIVATION_RELU
     return Max(input, (OUTPUT_VALUE)0);
-#elif ACTIVATION == 45  // ACTIVATION_SCALED_ELU
-    const float alpha = activationParameter0;
-    const float gamma = activationParameter1;
-    const OUTPUT_VALUE x = input;
-    return gamma * (Less((OUTPUT_VALUE)0, x) ? x : alpha * Expm1(x));
-#elif ACTIVATION == 46  // ACTIVATION_SCALED_TANH
-    const float alpha = activationParameter0;
-    const float beta = activationParameter1;
-    return alpha * Tanh(beta * input);
+#elif ACTIVATION == 45  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+    return activationParameter1 * (Less((OUTPUT_VALUE)0, input) ? input : activationParameter0 * Expm1(input));
+#elif ACTIVATION == 46  // ACTIVATION_SCALED_TANH: Alpha, Beta
+    return activationParameter0 * Tanh(activationParameter1 * input);
 #elif ACTIVATION == 47  // ACTIVATION_SIGMOID
     return Quotient((OUTPUT_VALUE)1, (OUTPUT_VALUE)1 + Exp(-input));
-#elif ACTIVATION == 49  // ACTIVATION_SOFTPLUS
-    const float steepness = activationParameter0;
-    const OUTPUT_VALUE z = steepness * input;
-    return Quotient(Softplus(z), steepness);
+#elif ACTIVATION == 49  // ACTIVATION_SOFTPLUS: Steepness
+    const OUTPUT_VALUE z = activationParameter0 * input;
+    return Quotient(Softplus(z), activationParameter0);
 #elif ACTIVATION == 50  // ACTIVATION_SOFTSIGN
-    const OUTPUT_VALUE x = input;
-    return IsInfinity(x) ? Sign(x) : Quotient(x, (OUTPUT_VALUE)1 + Abs(x));
+    return IsInfinity(input) ? Sign(input) : Quotient(input, (OUTPUT_VALUE)1 + Abs(input));
 #elif ACTIVATION == 51  // ACTIVATION_TANH
     return Tanh(input);
-#elif ACTIVATION == 52  // ACTIVATION_THRESHOLDED_RELU
-    const float alpha = activationParameter0;
-    const OUTPUT_VALUE x = input;
-    return Less(alpha, x) ? x : (OUTPUT_VALUE)0;
-#elif ACTIVATION == 90  // ACTIVATION_SHRINK
-    const float bias = activationParameter0;
-    const float threshold = activationParameter1;
-    const OUTPUT_VALUE x = input;
-    return Above(x, threshold) ? Scaled(x, 1.0, -bias)
-        : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (OUTPUT_VALUE)0);
-#elif ACTIVATION == 128  // ACTIVATION_CELU
-    const float alpha = activationParameter0;
-    const OUTPUT_VALUE x = input;
-    return LessOrEqual((OUTPUT_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
+#elif ACTIVATION == 52  // ACTIVATION_THRESHOLDED_RELU: Alpha
+    return Less(activationParameter0, input) ? input : (OUTPUT_VALUE)0;
+#elif ACTIVATION == 90  // ACTIVATION_SHRINK: Bias, Threshold
+    return Above(input, activationParameter1) ? Scaled(input, 1.0, -activationParameter0)
+        : (Below(input, -activationParameter1) ? Scaled(input, 1.0, activationParameter0) : (OUTPUT_VALUE)0);
+#elif ACTIVATION == 128  // ACTIVATION_CELU: Alpha
+    return LessOrEqual((OUTPUT_VALUE)0, input) ? input
+        : activationParameter0 * Expm1(Quotient(input, activationParameter0));
 #elif ACTIVATION == 157  // ACTIVATION_GELU
-    const OUTPUT_VALUE x = input;
-    return Gelu(x);
+    return Gelu(input);
 #endif
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
-{
-    return (OUTPUT_VALUE)Activate(a + b);
-}
+OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b) { return (OUTPUT_VALUE)Activate(a + b); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

@@ -14,10 +14,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   InputGradientTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputGradientTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. InputTensor, InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16, INT64, INT32,
+//              INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; 2 or 4 (at most 16 bytes; 4 for 8
 //              bits) where its innermost stride is 1, and all other strides and the innermost size are multiples of
 //              VECTOR
@@ -65,12 +63,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint inputGradientStride;
-    uint outputGradientStride;
-    uint reserved0;
+    uint halving, shift, inputStride, inputGradientStride, outputGradientStride, reserved0;
 };
 
 #if INPUT_BITS < 16
@@ -96,10 +89,8 @@ typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 min_;
-    uint2 max_;
-    uint inputStep;
-    uint inputGradientStep;
+    uint2 min_, max_;
+    uint inputStep, inputGradientStep;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -135,16 +126,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
@@ -238,9 +223,8 @@ void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 
 OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_GRADIENT_VALUE inputGradient)
 {
-    const INPUT_VALUE x = input;
-    return (OUTPUT_GRADIENT_VALUE)(LessOrEqual(x, Unpack(min_, (INPUT_VALUE)0))
-        || LessOrEqual(Unpack(max_, (INPUT_VALUE)0), x) ? (INPUT_VALUE)0 : inputGradient);
+    return (OUTPUT_GRADIENT_VALUE)(LessOrEqual(input, Unpack(min_, (INPUT_VALUE)0))
+        || LessOrEqual(Unpack(max_, (INPUT_VALUE)0), input) ? (INPUT_VALUE)0 : inputGradient);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

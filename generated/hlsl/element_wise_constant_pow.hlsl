@@ -13,9 +13,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -62,12 +60,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 #if INPUT_BITS < 16
@@ -88,11 +81,8 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     uint inputStep;
-    float scaleBiasScale;
-    float scaleBiasBias;
-    float exponent;
-    uint reserved0;
-    uint reserved1;
+    float scaleBiasScale, scaleBiasBias, exponent;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -135,28 +125,16 @@ Position Locate(uint item)
 #endif
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -165,10 +143,7 @@ float CopySign(float magnitude, float sign)
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
@@ -233,10 +208,7 @@ uint64_t Bits(double x)
 }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
-}
+bool IsNan(double x) { return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -248,10 +220,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 float Convert(double x, float type) { return (float)x; }
 double Convert(double x, double type) { return (double)x; }
@@ -261,10 +230,7 @@ int Convert(double x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0L ? 2147483647 : x <= -2147483648.0L ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(double x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0L ? 0xffffffff : x <= 0.0L ? 0 : (uint)x;
-}
+uint Convert(double x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0L ? 0xffffffff : x <= 0.0L ? 0 : (uint)x; }
 
 float Convert(int x, float type) { return (float)x; }
 double Convert(int x, double type) { return (double)x; }
@@ -274,16 +240,10 @@ double Convert(uint x, double type) { return (double)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
 // The number with this bit pattern.
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
+double FromBits(uint64_t bits) { return asdouble((uint)bits, (uint)(bits >> 32)); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
-}
+double Magnitude(double x) { return FromBits(Bits(x) & 0x7fffffffffffffffull); }
 
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
@@ -325,10 +285,7 @@ double ExpTail(double x)
 }
 
 // Infinity with the sign of the argument.
-double Infinity(double sign)
-{
-    return CopySign(FromBits(0x7ff0000000000000ull), sign);
-}
+double Infinity(double sign) { return CopySign(FromBits(0x7ff0000000000000ull), sign); }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
 // and round only once, for subnormal ones; what is too large becomes infinite.
@@ -362,35 +319,20 @@ double ExpOfSum(double high, double low)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
-bool IsInfinity(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
-}
+bool IsInfinity(double x) { return (Bits(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull; }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
-}
+float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 uint LeadingZeros(uint64_t x)
 {
@@ -414,10 +356,7 @@ double NormalizeNearOne(double x, out int exponent)
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-double QuietNan(double x)
-{
-    return FromBits(0x7ff8000000000000ull);
-}
+double QuietNan(double x) { return FromBits(0x7ff8000000000000ull); }
 
 // x without its fraction, with its sign. Exact. On bits for double: DXC compiles trunc(double) through float.
 double Trunc(double x)

@@ -13,11 +13,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or SCALE or ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   ScaleTensor: FLOAT32, FLOAT16
-//   ZeroPointTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. ScaleTensor, OutputTensor: FLOAT32, FLOAT16; InputTensor, ZeroPointTensor: INT32, INT16,
+//              INT8, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -64,12 +61,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint scaleStride;
-    uint zeroPointStride;
-    uint outputStride;
+    uint halving, shift, inputStride, scaleStride, zeroPointStride, outputStride;
 };
 
 #if INPUT_BITS < 16
@@ -97,12 +89,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint scaleStep;
-    uint zeroPointStep;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint inputStep, scaleStep, zeroPointStep, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -140,10 +127,7 @@ Position Locate(uint item)
 }
 
 // x - y of integers, rounded to a float only once: the magnitude of the exact difference fits in 32 bits.
-float Difference(int x, int y, float type)
-{
-    return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x);
-}
+float Difference(int x, int y, float type) { return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x); }
 
 float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : -(float)(y - x); }
 

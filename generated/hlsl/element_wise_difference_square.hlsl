@@ -13,10 +13,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or B or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: FLOAT32, FLOAT16, INT32, UINT32
-//   BTensor: FLOAT32, FLOAT16, INT32, UINT32
-//   OutputTensor: FLOAT32, FLOAT16, INT32, UINT32
+//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16, INT32, UINT32
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -52,12 +49,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint aStride;
-    uint bStride;
-    uint outputStride;
-    uint reserved0;
+    uint halving, shift, aStride, bStride, outputStride, reserved0;
 };
 
 typedef vector<A_STORED, A_VECTOR> AElements;
@@ -75,8 +67,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint aStep;
-    uint bStep;
+    uint aStep, bStep;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -14,11 +14,8 @@
 //
 // For each tensor, X being CONDITION or A or B or OUTPUT:
 //   X_TYPE     its data type: unsigned, with as many bits, for ATensor, BTensor, OutputTensor, whose elements are moved
-//              as raw bits
-//   ConditionTensor: UINT8
-//   ATensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   BTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              as raw bits. ATensor, BTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8,
+//              UINT64, UINT32, UINT16, UINT8; ConditionTensor: UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -69,12 +66,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint conditionStride;
-    uint aStride;
-    uint bStride;
-    uint outputStride;
+    uint halving, shift, conditionStride, aStride, bStride, outputStride;
 };
 
 typedef CONDITION_STORED ConditionElements;
@@ -102,12 +94,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint conditionStep;
-    uint aStep;
-    uint bStep;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint conditionStep, aStep, bStep, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 

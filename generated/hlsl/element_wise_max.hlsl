@@ -13,10 +13,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or B or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   BTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -63,12 +61,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint aStride;
-    uint bStride;
-    uint outputStride;
-    uint reserved0;
+    uint halving, shift, aStride, bStride, outputStride, reserved0;
 };
 
 #if A_BITS < 16
@@ -94,8 +87,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint aStep;
-    uint bStep;
+    uint aStep, bStep;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -137,10 +129,7 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 uint64_t Max(uint64_t a, uint64_t b) { return max(a, b); }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -152,10 +141,7 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
@@ -231,10 +217,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
-{
-    return (OUTPUT_VALUE)Max(a, b);
-}
+OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b) { return (OUTPUT_VALUE)Max(a, b); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

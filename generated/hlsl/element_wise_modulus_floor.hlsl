@@ -14,10 +14,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or B or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   BTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -69,12 +67,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint aStride;
-    uint bStride;
-    uint outputStride;
-    uint reserved0;
+    uint halving, shift, aStride, bStride, outputStride, reserved0;
 };
 
 #if A_BITS < 16
@@ -100,8 +93,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint aStep;
-    uint bStep;
+    uint aStep, bStep;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -146,16 +138,10 @@ Position Locate(uint item)
 #endif
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -164,16 +150,10 @@ float CopySign(float magnitude, float sign)
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // For float16, functions are only as exact as half precision can show.
 #if A_SIGNIFICAND == 11 && B_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
@@ -229,10 +209,7 @@ int64_t ModulusTruncate(int64_t x, int64_t y)
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // The remainder of a divided by b, with the sign of a even for zeros. Exact for all finite numbers; NaN for an infinite
 // a and for b = 0. Long division on integers, 8 (float) or 11 (double) bits of the quotient per step.
@@ -266,10 +243,7 @@ float Fmod(float a, float b)
 }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // a - b floor(a / b), with the sign of b even for zeros. If a and b differ in sign, the exact remainder is added to b,
 // and the sum is rounded (once): it may be b itself. Small numbers are scaled by 2^64 for this addition, since drivers
@@ -391,10 +365,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
-{
-    return (OUTPUT_VALUE)ModulusFloor(a, b);
-}
+OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b) { return (OUTPUT_VALUE)ModulusFloor(a, b); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

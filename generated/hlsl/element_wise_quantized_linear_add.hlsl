@@ -15,16 +15,8 @@
 //
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
 // OUTPUT_ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: INT8, UINT8
-//   AScaleTensor: FLOAT32
-//   AZeroPointTensor: INT8, UINT8
-//   BTensor: INT8, UINT8
-//   BScaleTensor: FLOAT32
-//   BZeroPointTensor: INT8, UINT8
-//   OutputScaleTensor: FLOAT32
-//   OutputZeroPointTensor: INT8, UINT8
-//   OutputTensor: INT8, UINT8
+//   X_TYPE     its data type. AScaleTensor, BScaleTensor, OutputScaleTensor: FLOAT32; ATensor, AZeroPointTensor,
+//              BTensor, BZeroPointTensor, OutputZeroPointTensor, OutputTensor: INT8, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -91,20 +83,8 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint aStride;
-    uint aScaleStride;
-    uint aZeroPointStride;
-    uint bStride;
-    uint bScaleStride;
-    uint bZeroPointStride;
-    uint outputScaleStride;
-    uint outputZeroPointStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint halving, shift, aStride, aScaleStride, aZeroPointStride, bStride, bScaleStride, bZeroPointStride,
+        outputScaleStride, outputZeroPointStride, outputStride, reserved0, reserved1, reserved2;
 };
 
 typedef A_STORED AElements;
@@ -130,16 +110,8 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint aStep;
-    uint aScaleStep;
-    uint aZeroPointStep;
-    uint bStep;
-    uint bScaleStep;
-    uint bZeroPointStep;
-    uint outputScaleStep;
-    uint outputZeroPointStep;
-    uint reserved0;
-    uint reserved1;
+    uint aStep, aScaleStep, aZeroPointStep, bStep, bScaleStep, bZeroPointStep, outputScaleStep, outputZeroPointStep,
+        reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -196,31 +168,19 @@ int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
 // x - y of integers, rounded to a float only once: the magnitude of the exact difference fits in 32 bits.
-float Difference(int x, int y, float type)
-{
-    return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x);
-}
+float Difference(int x, int y, float type) { return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x); }
 
 float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : -(float)(y - x); }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
-float RoundEven(float x)
-{
-    return round(x);
-}
+float RoundEven(float x) { return round(x); }
 
 // Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
@@ -229,22 +189,13 @@ float Quantize(float x, int lowest, int highest)
 }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -330,10 +281,7 @@ float Divide(float a, float b)
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
 // that integer changes, and for divisors of extreme magnitude, which drivers may flush.

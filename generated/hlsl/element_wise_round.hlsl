@@ -13,9 +13,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -48,12 +46,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
@@ -69,8 +62,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint reserved0;
+    uint inputStep, reserved0;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -104,16 +96,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -122,16 +108,10 @@ float CopySign(float magnitude, float sign)
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // x without its fraction, with its sign. Exact. On bits for double: DXC compiles trunc(double) through float.
-float Trunc(float x)
-{
-    return trunc(x);
-}
+float Trunc(float x) { return trunc(x); }
 
 // The nearest integer, ties away from 0
 float RoundAway(float x)
@@ -142,10 +122,7 @@ float RoundAway(float x)
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
-float RoundEven(float x)
-{
-    return round(x);
-}
+float RoundEven(float x) { return round(x); }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -174,28 +151,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    INPUT_VALUE chosen2;
-    if (ROUNDING_MODE == 0 /* HALVES_TO_NEAREST_EVEN */)
-    {
-        const INPUT_VALUE x = input;
-        chosen2 = RoundEven(x);
-    }
-    else
-    {
-        INPUT_VALUE chosen1;
-        if (ROUNDING_MODE == 1 /* TOWARD_ZERO */)
-        {
-            const INPUT_VALUE x = input;
-            chosen1 = Trunc(x);
-        }
-        else
-        {
-            const INPUT_VALUE x = input;
-            chosen1 = RoundAway(x);
-        }
-        chosen2 = chosen1;
-    }
-    return (OUTPUT_VALUE)chosen2;
+    return (OUTPUT_VALUE)(ROUNDING_MODE == 0 /* HALVES_TO_NEAREST_EVEN */ ? RoundEven(input)
+        : (ROUNDING_MODE == 1 /* TOWARD_ZERO */ ? Trunc(input) : RoundAway(input)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -13,9 +13,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
+//              UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -59,12 +58,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 #if INPUT_BITS < 16
@@ -84,8 +78,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint reserved0;
+    uint inputStep, reserved0;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -119,16 +112,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // -1, 0 or 1; 0 for NaN. Uses the bit pattern, because drivers produce -0 when selecting between floats, and flush
 // subnormals.
@@ -196,10 +183,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
-{
-    return (OUTPUT_VALUE)Sign(input);
-}
+OUTPUT_VALUE Compute(INPUT_VALUE input) { return (OUTPUT_VALUE)Sign(input); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

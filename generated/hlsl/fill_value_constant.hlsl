@@ -13,8 +13,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being OUTPUT:
-//   X_TYPE     its data type: unsigned, with as many bits, for OutputTensor, whose elements are moved as raw bits
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type: unsigned, with as many bits, for OutputTensor, whose elements are moved as raw bits.
+//              OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
@@ -51,12 +51,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint halving, shift, outputStride, reserved0, reserved1, reserved2;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -141,10 +136,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute()
-{
-    return (OUTPUT_VALUE)Unpack(value_, (OUTPUT_VALUE)0);
-}
+OUTPUT_VALUE Compute() { return (OUTPUT_VALUE)Unpack(value_, (OUTPUT_VALUE)0); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

@@ -12,8 +12,7 @@
 // Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT:
-//   X_TYPE     its data type
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
 //              innermost size are multiples of VECTOR
@@ -49,12 +48,9 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint outputStride;
+    uint halving, shift, outputStride;
     int pitch;
-    uint reserved0;
-    uint reserved1;
+    uint reserved0, reserved1;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -68,10 +64,8 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 valueStart;
-    uint2 valueDelta;
-    uint reserved0;
-    uint reserved1;
+    uint2 valueStart, valueDelta;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -17,9 +17,8 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -84,23 +83,14 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 startPadding[2];
-    int4 dilations[2];
-    int4 strides[2];
-    int4 outputSizes2[2];
-    int4 blocksPerDimension[2];
-    int4 windowSizes[2];
-    int4 stridesReciprocals[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], startPadding[2], dilations[2], strides[2], outputSizes2[2],
+        blocksPerDimension[2], windowSizes[2], stridesReciprocals[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -122,17 +112,13 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0, int x1, int x2)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.length = 3;
+    const List result = { x0, x1, x2, 0, 0, 0, 0, 0, 3 };
     return result;
 }
 
@@ -144,10 +130,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -299,12 +282,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -322,15 +300,8 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 List Back(List at, List w)
 {
@@ -355,7 +326,7 @@ List Block(List at, List w)
     return result;
 }
 
-int Entry2(List at, List w)
+int OutputEntry(List at, List w)
 {
     return RavelIndex(Join(Part(at, 1, 2), w), ListOf(outputSizes2[0], outputSizes2[1], OUTPUT_SIZES2_LENGTH));
 }
@@ -368,14 +339,12 @@ bool OnStride(List at, List w)
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-    {
         result = result && FloorRemainder(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
             Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) == 0;
-    }
     return result;
 }
 
-INPUT_VALUE SumOf(List at)
+INPUT_VALUE OutputSum(List at)
 {
     const List wLast = ListOf(windowSizes[0], windowSizes[1], WINDOW_SIZES_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -392,11 +361,9 @@ INPUT_VALUE SumOf(List at)
             const List list1 = Block(at, w);
             if (InBounds(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))
                 && OnStride(at, w))
-            {
-                result += ReadInput(Listed(Entry(at, 0), Entry2(at, w),
+                result += ReadInput(Listed(Entry(at, 0), OutputEntry(at, w),
                     RavelIndex(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1],
                     BLOCKS_PER_DIMENSION_LENGTH))));
-            }
         }
     }
     return result;
@@ -431,11 +398,11 @@ void WriteElement(uint item, List at)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)SumOf(at) & 0xff) << (8 * k);
+        word |= ((uint)OutputSum(at) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, SumOf(at));
+    WriteOutput(at, OutputSum(at));
 #endif
 #endif
 }

@@ -14,10 +14,8 @@
 //
 // For each tensor, X being INPUT or INDICES or OUTPUT:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, IndicesTensor, OutputTensor, whose elements
-//              are moved as raw bits
-//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   IndicesTensor: INT64, INT32, UINT64, UINT32
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              are moved as raw bits. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8,
+//              UINT64, UINT32, UINT16, UINT8; IndicesTensor: INT64, INT32, UINT64, UINT32
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of IndicesTensor loaded at once: at most VECTOR, more than 1 where the innermost stride is 1
@@ -65,20 +63,12 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint indicesStride;
-    uint outputStride;
-    uint reserved0;
+    uint halving, shift, inputStride, indicesStride, outputStride, reserved0;
 };
 
 struct GatherLookup
 {
-    uint size;
-    uint inputStride;
-    uint indicesOffset;
-    uint reserved0;
+    uint size, inputStride, indicesOffset, reserved0;
 };
 
 typedef vector<INDICES_STORED, INDICES_VECTOR> IndicesElements;

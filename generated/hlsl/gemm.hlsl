@@ -45,11 +45,7 @@
 //              a thread
 //   WIDTH      threads side by side, each with columns of its own: NUM_THREADS is REDUCTION_THREADS * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: FLOAT32, FLOAT16
-//   BTensor: FLOAT32, FLOAT16
-//   CTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. ATensor, BTensor, CTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for A, C
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -79,13 +75,11 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef C_TYPE
-#define C_PRESENT 1
-#else
-#define C_PRESENT 0
+#ifndef C_TYPE
 #define C_TYPE UINT32
 #define C_SIZES_LENGTH 0
 #endif
+#define C_PRESENT (C_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -216,8 +210,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
@@ -225,19 +218,10 @@ struct Dimension
 #if PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
-    int4 leftSteps[2];
-    int4 rightSteps[2];
-    int4 aSizes[2];
-    int4 aStrides[2];
-    int4 bSizes[2];
-    int4 bStrides[2];
-    int4 cSizes[2];
-    int4 cStrides[2];
-    int4 outputStrides[2];
+    int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], bSizes[2], bStrides[2], cSizes[2], cStrides[2],
+        outputStrides[2];
     Activation activations[ACTIVATION_COUNT];
-    uint matrices;
-    uint matrixRows;
-    uint matrixColumns;
+    uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
     uint rightDepthStep;
@@ -246,33 +230,18 @@ struct Dimension
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
     float alpha;
-    int r;
-    int isNone;
-    int isNone2;
-    int r2;
-    int k2;
+    int r, isNone, isNone2, r2, k2;
     float beta;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 aSizes[2];
-    int4 aStrides[2];
-    int4 bSizes[2];
-    int4 bStrides[2];
-    int4 cSizes[2];
-    int4 cStrides[2];
-    int4 outputStrides[2];
-    int4 keptProductSizes[2];
+    int4 aSizes[2], aStrides[2], bSizes[2], bStrides[2], cSizes[2], cStrides[2], outputStrides[2], keptProductSizes[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptProductFirst;
     float alpha;
-    int r;
-    int isNone;
-    int isNone2;
-    int r2;
-    int k2;
+    int r, isNone, isNone2, r2, k2;
     float beta;
 #endif
 };
@@ -293,10 +262,7 @@ struct List
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -308,10 +274,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -383,22 +346,13 @@ uint ClampedIndex(List at, int4 sizes[2], int length)
 bool Above(float x, float limit) { return x > limit; }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
@@ -407,10 +361,7 @@ float Abs(float x) { return Magnitude(x); }
 bool Below(float x, float limit) { return x < limit; }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
@@ -463,10 +414,7 @@ float ExpTail(float x)
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
@@ -496,16 +444,10 @@ float Exp(float x)
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
 // make it subnormal.
-float ExpFused(float high, float low)
-{
-    return ExpTimes(high, low, 64) * 5.421011e-20f;
-}
+float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
 
 // Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
+float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
 // and round only once, for subnormal ones; what is too large becomes infinite.
@@ -575,10 +517,7 @@ float Gelu(float x)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -590,16 +529,10 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-float Saturate(float x)
-{
-    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
-}
+float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. With s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
@@ -635,52 +568,32 @@ float Tanh(float x)
     return IsNan(x) ? x : CopySign(result, x);
 }
 
-// The element at a coordinate, which is clamped to the tensor
-A_VALUE ReadA(List at)
-{
-    return (A_VALUE)aTensor[ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)];
-}
+A_VALUE LoadA(uint offset) { return (A_VALUE)aTensor[offset]; }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-B_VALUE ReadB(List at)
-{
-    return (B_VALUE)bTensor[ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)];
-}
+B_VALUE LoadB(uint offset) { return (B_VALUE)bTensor[offset]; }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-C_VALUE ReadC(List at)
-{
-    return C_PRESENT ? (C_VALUE)cTensor[ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)] : (C_VALUE)0;
-}
+C_VALUE LoadC(uint offset) { return (C_VALUE)cTensor[offset]; }
+C_VALUE ReadC(List at) { return C_PRESENT ? LoadC(ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)) : (C_VALUE)0; }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 #if PASS < 2
+
+// Entry `number` of an intermediate tensor whose first word is `first`
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
 REAL_VALUE ReadKeptProduct(List at)
 {
-    const uint index = ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH);
-    const uint position = (uint)keptProductFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptProductFirst, ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH));
 }
 
-void WriteKeptProduct(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptProductFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+
+void WriteKeptProduct(uint number, REAL_VALUE entry) { StoreReal(keptProductFirst, number, entry); }
 #else  // for functions that are never called there
 REAL_VALUE ReadKeptProduct(List at) { return (REAL_VALUE)0; }
 #endif
@@ -693,185 +606,117 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
 #if ACTIVATION_KINDS >> 0 & 1
-    if (activation.kind == 35)  // ACTIVATION_ELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x);
-    }
+    if (activation.kind == 35)  // ACTIVATION_ELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
-    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return Saturate(alpha * input + beta);
-    }
+    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+        return Saturate(activation.parameter0 * input + activation.parameter1);
 #endif
 #if ACTIVATION_KINDS >> 2 & 1
     if (activation.kind == 38)  // ACTIVATION_IDENTITY
-    {
         return input;
-    }
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
-    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x;
-    }
+    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
-    if (activation.kind == 40)  // ACTIVATION_LINEAR
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return alpha * input + beta;
-    }
+    if (activation.kind == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+        return activation.parameter0 * input + activation.parameter1;
 #endif
 #if ACTIVATION_KINDS >> 5 & 1
-    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS
+    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
     {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        const REAL_VALUE z = beta * input;
-        return alpha * Softplus(z);
+        const REAL_VALUE z = activation.parameter1 * input;
+        return activation.parameter0 * Softplus(z);
     }
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.kind == 44)  // ACTIVATION_RELU
-    {
         return Max(input, (REAL_VALUE)0);
-    }
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
-    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU
-    {
-        const float alpha = activation.parameter0;
-        const float gamma = activation.parameter1;
-        const REAL_VALUE x = input;
-        return gamma * (Less((REAL_VALUE)0, x) ? x : alpha * Expm1(x));
-    }
+    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+        return activation.parameter1 * (Less((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
-    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return alpha * Tanh(beta * input);
-    }
+    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+        return activation.parameter0 * Tanh(activation.parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.kind == 47)  // ACTIVATION_SIGMOID
-    {
         return Quotient((REAL_VALUE)1, (REAL_VALUE)1 + Exp(-input));
-    }
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
-    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS
+    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS: Steepness
     {
-        const float steepness = activation.parameter0;
-        const REAL_VALUE z = steepness * input;
-        return Quotient(Softplus(z), steepness);
+        const REAL_VALUE z = activation.parameter0 * input;
+        return Quotient(Softplus(z), activation.parameter0);
     }
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
-    {
-        const REAL_VALUE x = input;
-        return IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x));
-    }
+        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1 + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.kind == 51)  // ACTIVATION_TANH
-    {
         return Tanh(input);
-    }
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
-    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return Less(alpha, x) ? x : (REAL_VALUE)0;
-    }
+    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
-    if (activation.kind == 90)  // ACTIVATION_SHRINK
-    {
-        const float bias = activation.parameter0;
-        const float threshold = activation.parameter1;
-        const REAL_VALUE x = input;
-        return Above(x, threshold) ? Scaled(x, 1.0, -bias)
-            : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0);
-    }
+    if (activation.kind == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+        return Above(input, activation.parameter1) ? Scaled(input, 1.0, -activation.parameter0)
+            : (Below(input, -activation.parameter1) ? Scaled(input, 1.0, activation.parameter0) : (REAL_VALUE)0);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
-    if (activation.kind == 128)  // ACTIVATION_CELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
-    }
+    if (activation.kind == 128)  // ACTIVATION_CELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input
+            : activation.parameter0 * Expm1(Quotient(input, activation.parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.kind == 157)  // ACTIVATION_GELU
-    {
-        const REAL_VALUE x = input;
-        return Gelu(x);
-    }
+        return Gelu(input);
 #endif
     return input;
 }
 
-List Chosen(List at, int k)
+List AChoice(List at, int k)
 {
     if (isNone != 0)
-    {
         return Listed(Entry(at, r), k);
-    }
     return Listed(k, Entry(at, r));
 }
 
-REAL_VALUE A(List at, int k)
-{
-    return (REAL_VALUE)ReadA(Join(Part(at, 0, r), Chosen(at, k)));
-}
+REAL_VALUE A(List at, int k) { return (REAL_VALUE)ReadA(Join(Part(at, 0, r), AChoice(at, k))); }
 
-List Chosen2(int k, List at)
+List BChoice(int k, List at)
 {
     if (isNone2 != 0)
-    {
         return Listed(k, Entry(at, r2));
-    }
     return Listed(Entry(at, r2), k);
 }
 
-REAL_VALUE B(List at, int k)
-{
-    return (REAL_VALUE)ReadB(Join(Part(at, 0, r), Chosen2(k, at)));
-}
+REAL_VALUE B(List at, int k) { return (REAL_VALUE)ReadB(Join(Part(at, 0, r), BChoice(k, at))); }
 
-REAL_VALUE SumOf(List at)
+REAL_VALUE ProductSum(List at)
 {
     const int kFirst = 0;
     const int kLast = k2;
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int k = kFirst; k < kLast; k++)
-    {
         result += A(at, k) * B(at, k);
-    }
     return result;
 }
 
-REAL_VALUE Chosen3(List at)
+REAL_VALUE ProductChoice(List at)
 {
-    if (C_PRESENT != 0)
-    {
+    if (C_PRESENT)
         return (REAL_VALUE)beta * (REAL_VALUE)ReadC(at);
-    }
     return (REAL_VALUE)0.0f;
 }
 
@@ -879,7 +724,7 @@ REAL_VALUE Chosen3(List at)
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)Activate((REAL_VALUE)alpha * total + Chosen3(at), 0);
+    return (OUTPUT_VALUE)Activate((REAL_VALUE)alpha * total + ProductChoice(at), 0);
 }
 #endif
 
@@ -904,10 +749,7 @@ List PositionOf(uint number, uint y, uint x)
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
-uint PartPitch()
-{
-    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
-}
+uint PartPitch() { return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4; }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
@@ -1433,10 +1275,7 @@ typedef float4 SumMatrix;
 static uint wave, lane;  // the thread's wave of 32 in its group, and the thread in its wave
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 
-SumMatrix Filled(float entry)
-{
-    return float4(entry, entry, entry, entry);
-}
+SumMatrix Filled(float entry) { return float4(entry, entry, entry, entry); }
 
 // The first of a thread's rows and of its columns in the tile, by fours
 uint2 OwnFours(uint waveTop, uint waveLeft)
@@ -1796,7 +1635,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Product
-    WriteKeptProduct(first + item, (REAL_VALUE)alpha * SumOf(at) + Chosen3(at));
+    WriteKeptProduct(first + item, (REAL_VALUE)alpha * ProductSum(at) + ProductChoice(at));
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)Activate(ReadKeptProduct(at), 0));
 #endif

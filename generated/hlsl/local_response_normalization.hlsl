@@ -17,9 +17,7 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -59,23 +57,17 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 before[2];
-    int4 span[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], before[2], span[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    float bias;
-    float alpha;
+    float bias, alpha;
     int localSize;
     float beta;
 };
@@ -96,7 +88,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -108,10 +100,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 bool InBounds(List at, List sizes)
 {
@@ -191,16 +180,10 @@ uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -209,42 +192,24 @@ float CopySign(float magnitude, float sign)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
-}
+float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. The logarithm
 // of |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
@@ -341,16 +306,13 @@ float Pow(float x, float y)
     return result;
 }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 List Region(List c, List w)
 {
@@ -362,7 +324,7 @@ List Region(List c, List w)
     return result;
 }
 
-REAL_VALUE SumOf(List at)
+REAL_VALUE BaseSum(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -378,9 +340,7 @@ REAL_VALUE SumOf(List at)
         {
             const List list1 = Region(at, w);
             if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
-            {
                 result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
-            }
         }
     }
     return result;
@@ -388,7 +348,7 @@ REAL_VALUE SumOf(List at)
 
 REAL_VALUE Base(List at)
 {
-    return (REAL_VALUE)bias + (REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0) * SumOf(at);
+    return (REAL_VALUE)bias + (REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0) * BaseSum(at);
 }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)

@@ -28,9 +28,7 @@
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   NUM_THREADS  threads in a group
@@ -68,12 +66,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
+    uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
@@ -85,11 +78,7 @@ struct Dimension
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint outputStep;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint inputStep, outputStep, reserved0, reserved1, reserved2;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -111,38 +100,23 @@ uint DivideBySize(uint n, Dimension dimension)
 #endif
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
-}
+float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -154,16 +128,10 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
 // significand, as an integer, is estimated and corrected by its exact remainder.
@@ -194,15 +162,9 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 #if ADJACENT_ROWS
 #define ABREAST VECTOR  // rows that a thread works on
@@ -266,10 +228,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, float total)
-{
-    return (OUTPUT_VALUE)total;
-}
+OUTPUT_VALUE Finished(uint at, float total) { return (OUTPUT_VALUE)total; }
 
 void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 {

@@ -41,12 +41,7 @@
 //   DOT_PRODUCTS  1, in pass 1 only: uses the device's instruction for dot products of four bytes, which
 //              takes shader model 6.4
 // For each tensor, X being A or AZERO_POINT or B or BZERO_POINT or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: INT8, UINT8
-//   AZeroPointTensor: INT8, UINT8
-//   BTensor: INT8, UINT8
-//   BZeroPointTensor: INT8, UINT8
-//   OutputTensor: INT32
+//   X_TYPE     its data type. OutputTensor: INT32; ATensor, AZeroPointTensor, BTensor, BZeroPointTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions, for A, AZERO_POINT, BZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -57,20 +52,16 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef AZERO_POINT_TYPE
-#define AZERO_POINT_PRESENT 1
-#else
-#define AZERO_POINT_PRESENT 0
+#ifndef AZERO_POINT_TYPE
 #define AZERO_POINT_TYPE UINT32
 #define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef BZERO_POINT_TYPE
-#define BZERO_POINT_PRESENT 1
-#else
-#define BZERO_POINT_PRESENT 0
+#define AZERO_POINT_PRESENT (AZERO_POINT_SIZES_LENGTH > 0)
+#ifndef BZERO_POINT_TYPE
 #define BZERO_POINT_TYPE UINT32
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
+#define BZERO_POINT_PRESENT (BZERO_POINT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -174,8 +165,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(6, 0)]] cbuffer Params : register(b0)
@@ -183,20 +173,9 @@ struct Dimension
 #if PASS >= 1
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
-    int4 leftSteps[2];
-    int4 rightSteps[2];
-    int4 aSizes[2];
-    int4 aStrides[2];
-    int4 aZeroPointSizes[2];
-    int4 aZeroPointStrides[2];
-    int4 bSizes[2];
-    int4 bStrides[2];
-    int4 bZeroPointSizes[2];
-    int4 bZeroPointStrides[2];
-    int4 outputStrides[2];
-    uint matrices;
-    uint matrixRows;
-    uint matrixColumns;
+    int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
+        bStrides[2], bZeroPointSizes[2], bZeroPointStrides[2], outputStrides[2];
+    uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
     uint rightDepthStep;
@@ -204,30 +183,15 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    int r;
-    int rowAxis;
-    int r2;
-    int columnAxis;
-    int k2;
+    int r, rowAxis, r2, columnAxis, k2;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 aSizes[2];
-    int4 aStrides[2];
-    int4 aZeroPointSizes[2];
-    int4 aZeroPointStrides[2];
-    int4 bSizes[2];
-    int4 bStrides[2];
-    int4 bZeroPointSizes[2];
-    int4 bZeroPointStrides[2];
-    int4 outputStrides[2];
+    int4 aSizes[2], aStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2], bStrides[2], bZeroPointSizes[2],
+        bZeroPointStrides[2], outputStrides[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int r;
-    int rowAxis;
-    int r2;
-    int columnAxis;
-    int k2;
+    int r, rowAxis, r2, columnAxis, k2;
 #endif
 };
 
@@ -247,24 +211,19 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
+    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -276,10 +235,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -331,12 +287,7 @@ A_VALUE LoadA(uint offset)
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
-A_VALUE ReadA(List at)
-{
-    return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH));
-}
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
@@ -345,8 +296,6 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
     return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
     return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
@@ -359,12 +308,7 @@ B_VALUE LoadB(uint offset)
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
-B_VALUE ReadB(List at)
-{
-    return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH));
-}
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
@@ -373,35 +317,20 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
     return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
     return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
         BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+int I(List at) { return Entry(at, r2); }
 
-int I(List at)
-{
-    return Entry(at, r2);
-}
-
-List Entries(int d, int i)
+List PickList(int d, int i)
 {
     List result = (List)0;
     result.length = AZERO_POINT_SIZES_LENGTH;
@@ -412,31 +341,20 @@ List Entries(int d, int i)
     return result;
 }
 
-int Pick(int d, int i)
-{
-    return (int)ReadAZeroPoint(Entries(d, i));
-}
+int Pick(int d, int i) { return (int)ReadAZeroPoint(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (AZERO_POINT_PRESENT != 0)
-    {
+    if (AZERO_POINT_PRESENT)
         return Pick(d, i);
-    }
     return 0;
 }
 
-int Left(List at, int k)
-{
-    return (int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at));
-}
+int Left(List at, int k) { return (int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at)); }
 
-int J(List at)
-{
-    return Entry(at, r);
-}
+int J(List at) { return Entry(at, r); }
 
-List Entries2(int d, int i)
+List PickList2(int d, int i)
 {
     List result = (List)0;
     result.length = BZERO_POINT_SIZES_LENGTH;
@@ -447,24 +365,16 @@ List Entries2(int d, int i)
     return result;
 }
 
-int Pick2(int d, int i)
-{
-    return (int)ReadBZeroPoint(Entries2(d, i));
-}
+int ZeroPick(int d, int i) { return (int)ReadBZeroPoint(PickList2(d, i)); }
 
-int Zero2(int d, int i)
+int RightZero(int d, int i)
 {
-    if (BZERO_POINT_PRESENT != 0)
-    {
-        return Pick2(d, i);
-    }
+    if (BZERO_POINT_PRESENT)
+        return ZeroPick(d, i);
     return 0;
 }
 
-int Right(List at, int k)
-{
-    return (int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - Zero2(columnAxis, J(at));
-}
+int Right(List at, int k) { return (int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - RightZero(columnAxis, J(at)); }
 
 int64_t Exact(List at)
 {
@@ -473,13 +383,11 @@ int64_t Exact(List at)
     int64_t result = (int64_t)0;
     [loop]
     for (int k = kFirst; k < kLast; k++)
-    {
         result += Left(at, k) * Right(at, k);
-    }
     return result;
 }
 
-List Entries3(List at)
+List OutputList(List at)
 {
     List result = (List)0;
     result.length = AZERO_POINT_SIZES_LENGTH;
@@ -491,16 +399,14 @@ List Entries3(List at)
     return result;
 }
 
-int Chosen(List at)
+int OutputChoice(List at)
 {
-    if (AZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadAZeroPoint(Entries3(at));
-    }
+    if (AZERO_POINT_PRESENT)
+        return (int)ReadAZeroPoint(OutputList(at));
     return 0;
 }
 
-List Entries4(List at)
+List OutputList2(List at)
 {
     List result = (List)0;
     result.length = BZERO_POINT_SIZES_LENGTH;
@@ -512,31 +418,20 @@ List Entries4(List at)
     return result;
 }
 
-int Chosen2(List at)
+int OutputChoice2(List at)
 {
-    if (BZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadBZeroPoint(Entries4(at));
-    }
+    if (BZERO_POINT_PRESENT)
+        return (int)ReadBZeroPoint(OutputList2(at));
     return 0;
 }
 
 #if PASS >= 1
-int LeftZeroPoint(List at)
-{
-    return Chosen(at);
-}
+int LeftZeroPoint(List at) { return OutputChoice(at); }
 
-int RightZeroPoint(List at)
-{
-    return Chosen2(at);
-}
+int RightZeroPoint(List at) { return OutputChoice2(at); }
 
 // Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)total;
-}
+OUTPUT_VALUE Finished(List at, int total) { return (OUTPUT_VALUE)total; }
 #endif
 
 #if PASS >= 1
@@ -560,10 +455,7 @@ List PositionOf(uint number, uint y, uint x)
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
-uint PartPitch()
-{
-    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
-}
+uint PartPitch() { return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4; }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)

@@ -41,15 +41,8 @@
 //   DOT_PRODUCTS  1, in pass 1 only: uses the device's instruction for dot products of four bytes, which
 //              takes shader model 6.4
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or BIAS or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   AScaleTensor: FLOAT32, FLOAT16
-//   AZeroPointTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   BTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   BScaleTensor: FLOAT32, FLOAT16
-//   BZeroPointTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   BiasTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. AScaleTensor, BScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16; ATensor,
+//              AZeroPointTensor, BTensor, BZeroPointTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   X_SIZES_LENGTH  its dimensions, for A, ASCALE, AZERO_POINT, BZERO_POINT, BIAS
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -60,27 +53,21 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef AZERO_POINT_TYPE
-#define AZERO_POINT_PRESENT 1
-#else
-#define AZERO_POINT_PRESENT 0
+#ifndef AZERO_POINT_TYPE
 #define AZERO_POINT_TYPE UINT32
 #define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef BZERO_POINT_TYPE
-#define BZERO_POINT_PRESENT 1
-#else
-#define BZERO_POINT_PRESENT 0
+#define AZERO_POINT_PRESENT (AZERO_POINT_SIZES_LENGTH > 0)
+#ifndef BZERO_POINT_TYPE
 #define BZERO_POINT_TYPE UINT32
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
+#define BZERO_POINT_PRESENT (BZERO_POINT_SIZES_LENGTH > 0)
+#ifndef BIAS_TYPE
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
+#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -198,8 +185,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
@@ -207,26 +193,10 @@ struct Dimension
 #if PASS >= 1
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
-    int4 leftSteps[2];
-    int4 rightSteps[2];
-    int4 aSizes[2];
-    int4 aStrides[2];
-    int4 aScaleSizes[2];
-    int4 aScaleStrides[2];
-    int4 aZeroPointSizes[2];
-    int4 aZeroPointStrides[2];
-    int4 bSizes[2];
-    int4 bStrides[2];
-    int4 bScaleSizes[2];
-    int4 bScaleStrides[2];
-    int4 bZeroPointSizes[2];
-    int4 bZeroPointStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputStrides[2];
-    uint matrices;
-    uint matrixRows;
-    uint matrixColumns;
+    int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2],
+        aZeroPointStrides[2], bSizes[2], bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2],
+        bZeroPointStrides[2], biasSizes[2], biasStrides[2], outputStrides[2];
+    uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
     uint rightDepthStep;
@@ -234,40 +204,16 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    int r;
-    int rowAxis;
-    int r2;
-    int columnAxis;
-    int k2;
-    int rowAxis2;
-    int columnAxis2;
+    int r, rowAxis, r2, columnAxis, k2, rowAxis2, columnAxis2;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 aSizes[2];
-    int4 aStrides[2];
-    int4 aScaleSizes[2];
-    int4 aScaleStrides[2];
-    int4 aZeroPointSizes[2];
-    int4 aZeroPointStrides[2];
-    int4 bSizes[2];
-    int4 bStrides[2];
-    int4 bScaleSizes[2];
-    int4 bScaleStrides[2];
-    int4 bZeroPointSizes[2];
-    int4 bZeroPointStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputStrides[2];
+    int4 aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
+        bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2], bZeroPointStrides[2], biasSizes[2],
+        biasStrides[2], outputStrides[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int r;
-    int rowAxis;
-    int r2;
-    int columnAxis;
-    int k2;
-    int rowAxis2;
-    int columnAxis2;
+    int r, rowAxis, r2, columnAxis, k2, rowAxis2, columnAxis2;
 #endif
 };
 
@@ -287,24 +233,19 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
+    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -316,10 +257,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -366,10 +304,7 @@ uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 uint LeadingZeros(uint64_t x)
 {
@@ -419,17 +354,12 @@ A_VALUE LoadA(uint offset)
     return (A_VALUE)aTensor[offset];
 #endif
 }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-A_VALUE ReadA(List at)
-{
-    return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH));
-}
-
-// The element at a coordinate, which is clamped to the tensor
+ASCALE_VALUE LoadAScale(uint offset) { return (ASCALE_VALUE)aScaleTensor[offset]; }
 ASCALE_VALUE ReadAScale(List at)
 {
-    return (ASCALE_VALUE)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH)];
+    return LoadAScale(ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH));
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -443,8 +373,6 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
     return (AZERO_POINT_VALUE)aZeroPointTensor[offset];
 #endif
 }
-
-// The element at a coordinate, which is clamped to the tensor
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
     return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
@@ -461,17 +389,12 @@ B_VALUE LoadB(uint offset)
     return (B_VALUE)bTensor[offset];
 #endif
 }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-B_VALUE ReadB(List at)
-{
-    return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH));
-}
-
-// The element at a coordinate, which is clamped to the tensor
+BSCALE_VALUE LoadBScale(uint offset) { return (BSCALE_VALUE)bScaleTensor[offset]; }
 BSCALE_VALUE ReadBScale(List at)
 {
-    return (BSCALE_VALUE)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH)];
+    return LoadBScale(ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH));
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
@@ -485,42 +408,26 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
     return (BZERO_POINT_VALUE)bZeroPointTensor[offset];
 #endif
 }
-
-// The element at a coordinate, which is clamped to the tensor
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
     return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
         BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
-    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
-        : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? LoadBias(ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)) : (BIAS_VALUE)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+int I(List at) { return Entry(at, r2); }
 
-int I(List at)
-{
-    return Entry(at, r2);
-}
-
-List Entries(int d, int i)
+List PickList(int d, int i)
 {
     List result = (List)0;
     result.length = AZERO_POINT_SIZES_LENGTH;
@@ -531,31 +438,20 @@ List Entries(int d, int i)
     return result;
 }
 
-int64_t Pick(int d, int i)
-{
-    return (int64_t)ReadAZeroPoint(Entries(d, i));
-}
+int64_t Pick(int d, int i) { return (int64_t)ReadAZeroPoint(PickList(d, i)); }
 
 int64_t Zero(int d, int i)
 {
-    if (AZERO_POINT_PRESENT != 0)
-    {
+    if (AZERO_POINT_PRESENT)
         return Pick(d, i);
-    }
     return 0;
 }
 
-int64_t Left(List at, int k)
-{
-    return (int64_t)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at));
-}
+int64_t Left(List at, int k) { return (int64_t)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at)); }
 
-int J(List at)
-{
-    return Entry(at, r);
-}
+int J(List at) { return Entry(at, r); }
 
-List Entries2(int d, int i)
+List PickList2(int d, int i)
 {
     List result = (List)0;
     result.length = BZERO_POINT_SIZES_LENGTH;
@@ -566,39 +462,32 @@ List Entries2(int d, int i)
     return result;
 }
 
-int64_t Pick2(int d, int i)
-{
-    return (int64_t)ReadBZeroPoint(Entries2(d, i));
-}
+int64_t ZeroPick(int d, int i) { return (int64_t)ReadBZeroPoint(PickList2(d, i)); }
 
-int64_t Zero2(int d, int i)
+int64_t RightZero(int d, int i)
 {
-    if (BZERO_POINT_PRESENT != 0)
-    {
-        return Pick2(d, i);
-    }
+    if (BZERO_POINT_PRESENT)
+        return ZeroPick(d, i);
     return 0;
 }
 
 int64_t Right(List at, int k)
 {
-    return (int64_t)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - Zero2(columnAxis, J(at));
+    return (int64_t)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - RightZero(columnAxis, J(at));
 }
 
-REAL_VALUE SumOf(List at)
+REAL_VALUE OutputSum(List at)
 {
     const int kFirst = 0;
     const int kLast = k2;
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int k = kFirst; k < kLast; k++)
-    {
         result += Convert(Left(at, k), (REAL_VALUE)0) * Convert(Right(at, k), (REAL_VALUE)0);
-    }
     return result;
 }
 
-List Entries3(int d, int i)
+List PickList3(int d, int i)
 {
     List result = (List)0;
     result.length = ASCALE_SIZES_LENGTH;
@@ -609,12 +498,9 @@ List Entries3(int d, int i)
     return result;
 }
 
-REAL_VALUE Pick3(int d, int i)
-{
-    return (REAL_VALUE)ReadAScale(Entries3(d, i));
-}
+REAL_VALUE FactorPick(int d, int i) { return (REAL_VALUE)ReadAScale(PickList3(d, i)); }
 
-List Entries4(int d, int i)
+List PickList4(int d, int i)
 {
     List result = (List)0;
     result.length = BSCALE_SIZES_LENGTH;
@@ -625,26 +511,18 @@ List Entries4(int d, int i)
     return result;
 }
 
-REAL_VALUE Pick4(int d, int i)
-{
-    return (REAL_VALUE)ReadBScale(Entries4(d, i));
-}
+REAL_VALUE FactorPick2(int d, int i) { return (REAL_VALUE)ReadBScale(PickList4(d, i)); }
 
-REAL_VALUE Factor(List at)
-{
-    return Pick3(rowAxis2, I(at)) * Pick4(columnAxis2, J(at));
-}
+REAL_VALUE Factor(List at) { return FactorPick(rowAxis2, I(at)) * FactorPick2(columnAxis2, J(at)); }
 
-REAL_VALUE Chosen(List at)
+REAL_VALUE OutputChoice(List at)
 {
-    if (BIAS_PRESENT != 0)
-    {
+    if (BIAS_PRESENT)
         return (REAL_VALUE)ReadBias(at);
-    }
     return (REAL_VALUE)0.0f;
 }
 
-List Entries5(List at)
+List OutputList(List at)
 {
     List result = (List)0;
     result.length = ASCALE_SIZES_LENGTH;
@@ -656,7 +534,7 @@ List Entries5(List at)
     return result;
 }
 
-List Entries6(List at)
+List OutputList2(List at)
 {
     List result = (List)0;
     result.length = BSCALE_SIZES_LENGTH;
@@ -668,7 +546,7 @@ List Entries6(List at)
     return result;
 }
 
-List Entries7(List at)
+List OutputList3(List at)
 {
     List result = (List)0;
     result.length = AZERO_POINT_SIZES_LENGTH;
@@ -680,16 +558,14 @@ List Entries7(List at)
     return result;
 }
 
-int64_t Chosen2(List at)
+int64_t OutputChoice2(List at)
 {
-    if (AZERO_POINT_PRESENT != 0)
-    {
-        return (int64_t)ReadAZeroPoint(Entries7(at));
-    }
+    if (AZERO_POINT_PRESENT)
+        return (int64_t)ReadAZeroPoint(OutputList3(at));
     return 0;
 }
 
-List Entries8(List at)
+List OutputList4(List at)
 {
     List result = (List)0;
     result.length = BZERO_POINT_SIZES_LENGTH;
@@ -701,31 +577,23 @@ List Entries8(List at)
     return result;
 }
 
-int64_t Chosen3(List at)
+int64_t OutputChoice3(List at)
 {
-    if (BZERO_POINT_PRESENT != 0)
-    {
-        return (int64_t)ReadBZeroPoint(Entries8(at));
-    }
+    if (BZERO_POINT_PRESENT)
+        return (int64_t)ReadBZeroPoint(OutputList4(at));
     return 0;
 }
 
 #if PASS >= 1
-int LeftZeroPoint(List at)
-{
-    return (int)Chosen2(at);
-}
+int LeftZeroPoint(List at) { return (int)OutputChoice2(at); }
 
-int RightZeroPoint(List at)
-{
-    return (int)Chosen3(at);
-}
+int RightZeroPoint(List at) { return (int)OutputChoice3(at); }
 
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
     return (OUTPUT_VALUE)(Convert(total, (REAL_VALUE)0)
-        * ((REAL_VALUE)ReadAScale(Entries5(at)) * (REAL_VALUE)ReadBScale(Entries6(at))) + Chosen(at));
+        * ((REAL_VALUE)ReadAScale(OutputList(at)) * (REAL_VALUE)ReadBScale(OutputList2(at))) + OutputChoice(at));
 }
 #endif
 
@@ -750,10 +618,7 @@ List PositionOf(uint number, uint y, uint x)
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
-uint PartPitch()
-{
-    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
-}
+uint PartPitch() { return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4; }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
@@ -1520,7 +1385,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)(SumOf(at) * Factor(at) + Chosen(at)));
+    WriteOutput(at, (OUTPUT_VALUE)(OutputSum(at) * Factor(at) + OutputChoice(at)));
 #endif
 #endif
 }

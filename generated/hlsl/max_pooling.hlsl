@@ -42,9 +42,8 @@
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
+//              UINT16, UINT8
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -122,34 +121,23 @@ typedef OUTPUT_STORED OutputBuffer;
 #if PASS == 1
 struct WindowAxis
 {
-    uint taps;
-    uint first;
-    uint step;
-    uint tap;
-    uint limit;
-    uint stride;
-    uint divisor;
-    uint elements;
-    uint weightsStep;
+    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
     uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit;
-    uint reserved0;
+    uint countLimit, reserved0;
 };
 
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #endif
 
@@ -159,24 +147,12 @@ struct Dimension
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
     Dimension blocks[RANK];  // along the dimensions of the output
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 strides[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], startPadding[2], spatial[2], windowSize[2];
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 strides[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], startPadding[2], spatial[2], windowSize[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -199,7 +175,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -211,10 +187,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -308,10 +281,7 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 uint64_t Max(uint64_t a, uint64_t b) { return max(a, b); }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -323,10 +293,7 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -338,12 +305,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -361,20 +323,10 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
-
-int Dilation(int d)
-{
-    return 1;
-}
+int Dilation(int d) { return 1; }
 
 List Position(List o, List w)
 {
@@ -392,7 +344,7 @@ bool Valid(List at, List w)
     return InBounds(Position(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-INPUT_VALUE MaxOf(List at)
+INPUT_VALUE OutputMax(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -407,9 +359,7 @@ INPUT_VALUE MaxOf(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             if (Valid(at, w))
-            {
                 result = Max(result, ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w))));
-            }
         }
     }
     return result;
@@ -457,10 +407,7 @@ List TapOf(inout uint number, int length)
 }
 
 // Epilogue: the outputs, given the result of the fold
-OUTPUT_VALUE Finished(List at, INPUT_VALUE total)
-{
-    return total;
-}
+OUTPUT_VALUE Finished(List at, INPUT_VALUE total) { return total; }
 
 // The first element of a block; false beyond the last one
 bool FirstOf(uint item, out List at)
@@ -710,11 +657,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)MaxOf(at) & 0xff) << (8 * k);
+        word |= ((uint)OutputMax(at) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, MaxOf(at));
+    WriteOutput(at, OutputMax(at));
 #endif
 #endif
 #endif

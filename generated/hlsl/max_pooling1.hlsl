@@ -43,10 +43,8 @@
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputIndicesTensor: UINT64, UINT32
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
+//              UINT16, UINT8; OutputIndicesTensor: UINT64, UINT32
 //   X_SIZES_LENGTH  its dimensions, for INPUT, OUTPUT_INDICES
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -61,13 +59,11 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef OUTPUT_INDICES_TYPE
-#define OUTPUT_INDICES_PRESENT 1
-#else
-#define OUTPUT_INDICES_PRESENT 0
+#ifndef OUTPUT_INDICES_TYPE
 #define OUTPUT_INDICES_TYPE UINT32
 #define OUTPUT_INDICES_SIZES_LENGTH 0
 #endif
+#define OUTPUT_INDICES_PRESENT (OUTPUT_INDICES_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -136,34 +132,23 @@ typedef OUTPUT_STORED OutputBuffer;
 #if PASS == 2
 struct WindowAxis
 {
-    uint taps;
-    uint first;
-    uint step;
-    uint tap;
-    uint limit;
-    uint stride;
-    uint divisor;
-    uint elements;
-    uint weightsStep;
+    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
     uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit;
-    uint reserved0;
+    uint countLimit, reserved0;
 };
 
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #endif
 
@@ -173,26 +158,14 @@ struct Dimension
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
     Dimension blocks[RANK];  // along the dimensions of the output
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 outputIndicesStrides[2];
-    int4 strides[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], outputIndicesStrides[2], strides[2], startPadding[2],
+        spatial[2], windowSize[2];
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 outputIndicesStrides[2];
-    int4 strides[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], outputIndicesStrides[2], strides[2], startPadding[2],
+        spatial[2], windowSize[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -215,7 +188,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -227,10 +200,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -335,16 +305,10 @@ bool IsNan(int64_t x) { return false; }
 bool IsNan(uint64_t x) { return false; }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
@@ -369,10 +333,7 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -384,12 +345,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -407,25 +363,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-uint OffsetInOutput(List at)
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+
+void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
 {
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
+    outputIndicesTensor[offset] = (OUTPUT_INDICES_STORED)value;
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
+uint OffsetInOutputIndices(List at) { return OffsetOf(at, outputIndicesStrides, OUTPUT_INDICES_SIZES_LENGTH); }
+void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry) { StoreOutputIndices(OffsetInOutputIndices(at), entry); }
 
-void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry)
-{
-    outputIndicesTensor[OffsetOf(at, outputIndicesStrides, OUTPUT_INDICES_SIZES_LENGTH)] = (OUTPUT_INDICES_STORED)entry;
-}
-
-int Dilation(int d)
-{
-    return 1;
-}
+int Dilation(int d) { return 1; }
 
 List Position(List o, List w)
 {
@@ -443,7 +392,7 @@ bool Valid(List at, List w)
     return InBounds(Position(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-INPUT_VALUE MaxOf(List at)
+INPUT_VALUE OutputMax(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -458,15 +407,13 @@ INPUT_VALUE MaxOf(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             if (Valid(at, w))
-            {
                 result = Max(result, ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w))));
-            }
         }
     }
     return result;
 }
 
-bool AnyOf(List at)
+bool OutputIndicesAny(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -479,9 +426,7 @@ bool AnyOf(List at)
         const int wEnd = RowEnd(wLast, wRow);
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
-        {
             result = result || Valid(at, w);
-        }
     }
     return result;
 }
@@ -517,17 +462,15 @@ List GreatestAt(List at)
     return result;
 }
 
-int Chosen(List at)
+int OutputIndicesChoice(List at)
 {
-    if (AnyOf(at))
-    {
+    if (OutputIndicesAny(at))
         return RavelIndex(Join(Part(at, 0, 2), Position(Part(at, 2, 8), GreatestAt(at))),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
-    }
     return 0;
 }
 
-List Entries(List at, List chosen)
+List OutputIndicesList(List at, List chosen)
 {
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
@@ -538,13 +481,11 @@ List Entries(List at, List chosen)
     return result;
 }
 
-int Chosen2(bool isAny, List at, List chosen)
+int OutputIndicesChoice2(bool isAny, List at, List chosen)
 {
     if (isAny)
-    {
-        return RavelIndex(Join(Part(at, 0, 2), Entries(at, chosen)),
+        return RavelIndex(Join(Part(at, 0, 2), OutputIndicesList(at, chosen)),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
-    }
     return 0;
 }
 
@@ -590,10 +531,7 @@ List TapOf(inout uint number, int length)
 }
 
 // Epilogue: the outputs, given the result of the fold
-OUTPUT_VALUE Finished(List at, INPUT_VALUE total)
-{
-    return total;
-}
+OUTPUT_VALUE Finished(List at, INPUT_VALUE total) { return total; }
 #if OUTPUT_INDICES_PRESENT
 
 // `number` is the index, within the window, of the greatest element; -1 if there is none
@@ -602,7 +540,7 @@ void FinishOutputIndices(List at, int number)
     const bool isAny = number >= 0;
     uint rest = (uint)max(number, 0);
     const List chosen = TapOf(rest, WINDOW_RANK);
-    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)Chosen2(isAny, at, chosen));
+    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)OutputIndicesChoice2(isAny, at, chosen));
 }
 #endif
 
@@ -866,14 +804,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)MaxOf(at) & 0xff) << (8 * k);
+        word |= ((uint)OutputMax(at) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, MaxOf(at));
+    WriteOutput(at, OutputMax(at));
 #endif
 #elif PASS == 1  // OutputIndicesTensor
-    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)Chosen(at));
+    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)OutputIndicesChoice(at));
 #endif
 #endif
 }

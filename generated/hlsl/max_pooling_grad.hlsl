@@ -19,10 +19,7 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   InputGradientTensor: FLOAT32, FLOAT16
-//   OutputGradientTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -72,26 +69,15 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputGradientSizes[2];
-    int4 inputGradientStrides[2];
-    int4 outputGradientStrides[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
-    int4 results[2];
-    int4 stridesReciprocals[2];
-    int4 keptWinnerSizes[2];
+    int4 inputSizes[2], inputStrides[2], inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2],
+        strides[2], dilations[2], startPadding[2], spatial[2], windowSize[2], results[2], stridesReciprocals[2],
+        keptWinnerSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -114,7 +100,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -126,10 +112,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -281,56 +264,47 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
+INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return (INPUT_GRADIENT_VALUE)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
+void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
+{
+    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
+}
+
+uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
 void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 {
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_STORED)entry;
+    StoreOutputGradient(OffsetInOutputGradient(at), entry);
 }
+
+// Entry `number` of an intermediate tensor whose first word is `first`
+int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
 int ReadKeptWinner(List at)
 {
-    const uint index = ClampedIndex(at, keptWinnerSizes, KEPT_WINNER_SIZES_LENGTH);
-    const uint position = (uint)keptWinnerFirst + index * (1);
-    return (int)scratch[position];
+    return LoadInt(keptWinnerFirst, ClampedIndex(at, keptWinnerSizes, KEPT_WINNER_SIZES_LENGTH));
 }
 
-void WriteKeptWinner(uint number, int entry)
-{
-    const uint position = (uint)keptWinnerFirst + number * (1);
-    scratch[position] = (uint)entry;
-}
+void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
-int Dilation(int d)
-{
-    return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
-}
+void WriteKeptWinner(uint number, int entry) { StoreInt(keptWinnerFirst, number, entry); }
+
+int Dilation(int d) { return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d); }
 
 List Position(List o, List w)
 {
@@ -348,7 +322,7 @@ bool Valid(List at, List w)
     return InBounds(Position(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-bool AnyOf(List at)
+bool WinnerAny(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -361,9 +335,7 @@ bool AnyOf(List at)
         const int wEnd = RowEnd(wLast, wRow);
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
-        {
             result = result || Valid(at, w);
-        }
     }
     return result;
 }
@@ -399,13 +371,11 @@ List GreatestAt(List at)
     return result;
 }
 
-int Chosen(List at)
+int WinnerChoice(List at)
 {
-    if (AnyOf(at))
-    {
+    if (WinnerAny(at))
         return RavelIndex(Join(Part(at, 0, 2), Position(Part(at, 2, 8), GreatestAt(at))),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
-    }
     return -1;
 }
 
@@ -443,7 +413,7 @@ List First(List at)
     return result;
 }
 
-REAL_VALUE SumOf(List at)
+REAL_VALUE OutputGradientSum(List at)
 {
     const List oLast = Last(at);
     const List oFirst = First(at);
@@ -459,9 +429,7 @@ REAL_VALUE SumOf(List at)
         {
             if (ReadKeptWinner(Join(Part(at, 0, 2), o)) == RavelIndex(at,
                 ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
-            {
                 result += (REAL_VALUE)ReadInputGradient(Join(Part(at, 0, 2), o));
-            }
         }
     }
     return result;
@@ -487,9 +455,9 @@ List Numbered(uint number)
 void WriteElement(uint item, List at)
 {
 #if PASS == 0  // Winner
-    WriteKeptWinner(item, Chosen(at));
+    WriteKeptWinner(item, WinnerChoice(at));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)SumOf(at));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at));
 #endif
 }
 

@@ -18,10 +18,8 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or INDICES or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   IndicesTensor: UINT64, UINT32
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
+//              UINT16, UINT8; IndicesTensor: UINT64, UINT32
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
@@ -80,20 +78,14 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 indicesSizes[2];
-    int4 indicesStrides[2];
-    int4 outputStrides[2];
-    int4 inputSizesReciprocals[2];
-    int4 keptLastSizes[2];
+    int4 inputSizes[2], inputStrides[2], indicesSizes[2], indicesStrides[2], outputStrides[2], inputSizesReciprocals[2],
+        keptLastSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -116,7 +108,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -242,17 +234,12 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
-
-// The element at a coordinate, which is clamped to the tensor
+INDICES_VALUE LoadIndices(uint offset) { return (INDICES_VALUE)indicesTensor[offset]; }
 INDICES_VALUE ReadIndices(List at)
 {
-    return (INDICES_VALUE)indicesTensor[ClampedOffset(at, indicesSizes, indicesStrides, INDICES_SIZES_LENGTH)];
+    return LoadIndices(ClampedOffset(at, indicesSizes, indicesStrides, INDICES_SIZES_LENGTH));
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -271,30 +258,19 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
+// Entry `number` of an intermediate tensor whose first word is `first`
+int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-int ReadKeptLast(List at)
-{
-    const uint index = ClampedIndex(at, keptLastSizes, KEPT_LAST_SIZES_LENGTH);
-    const uint position = (uint)keptLastFirst + index * (1);
-    return (int)scratch[position];
-}
+int ReadKeptLast(List at) { return LoadInt(keptLastFirst, ClampedIndex(at, keptLastSizes, KEPT_LAST_SIZES_LENGTH)); }
 
-INPUT_VALUE Chosen(List at)
+INPUT_VALUE OutputChoice(List at)
 {
     if (ReadKeptLast(at) > 0)
-    {
         return ReadInput(UnravelIndex(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH),
             ListOf(inputSizesReciprocals[0], inputSizesReciprocals[1], INPUT_SIZES_LENGTH)));
-    }
     return (INPUT_VALUE)0;
 }
 
@@ -333,11 +309,11 @@ void WriteElement(uint item, List at)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)Chosen(at) & 0xff) << (8 * k);
+        word |= ((uint)OutputChoice(at) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, Chosen(at));
+    WriteOutput(at, OutputChoice(at));
 #endif
 #endif
 }

@@ -30,11 +30,7 @@
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   ScaleTensor: FLOAT32, FLOAT16
-//   BiasTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT, SCALE, BIAS
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -61,20 +57,16 @@
 //
 // Dispatch groupColumns x rows groups.
 
-#ifdef SCALE_TYPE
-#define SCALE_PRESENT 1
-#else
-#define SCALE_PRESENT 0
+#ifndef SCALE_TYPE
 #define SCALE_TYPE UINT32
 #define SCALE_SIZES_LENGTH 0
 #endif
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
+#define SCALE_PRESENT (SCALE_SIZES_LENGTH > 0)
+#ifndef BIAS_TYPE
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
+#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -132,12 +124,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint scaleStride;
-    uint biasStride;
-    uint outputStride;
+    uint halving, shift, inputStride, scaleStride, biasStride, outputStride;
 };
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
@@ -151,10 +138,7 @@ struct Dimension
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint scaleStep;
-    uint biasStep;
-    uint outputStep;
+    uint inputStep, scaleStep, biasStep, outputStep;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -179,22 +163,13 @@ uint DivideBySize(uint n, Dimension dimension)
 bool Above(float x, float limit) { return x > limit; }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
@@ -210,10 +185,7 @@ uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
@@ -266,10 +238,7 @@ float ExpTail(float x)
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
@@ -299,16 +268,10 @@ float Exp(float x)
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
 // make it subnormal.
-float ExpFused(float high, float low)
-{
-    return ExpTimes(high, low, 64) * 5.421011e-20f;
-}
+float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
 
 // Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
+float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
 // and round only once, for subnormal ones; what is too large becomes infinite.
@@ -378,17 +341,11 @@ float Gelu(float x)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
-}
+float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -400,22 +357,13 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-float Saturate(float x)
-{
-    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
-}
+float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. With s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
@@ -480,159 +428,93 @@ float Tanh(float x)
     return IsNan(x) ? x : CopySign(result, x);
 }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
-SCALE_VALUE LoadScale(uint offset)
-{
-    return (SCALE_VALUE)scaleTensor[offset];
-}
+SCALE_VALUE LoadScale(uint offset) { return (SCALE_VALUE)scaleTensor[offset]; }
 
-BIAS_VALUE LoadBias(uint offset)
-{
-    return (BIAS_VALUE)biasTensor[offset];
-}
+BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 // Applies fused activation `number` to a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
 #if ACTIVATION_KINDS >> 0 & 1
-    if (activation.kind == 35)  // ACTIVATION_ELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x);
-    }
+    if (activation.kind == 35)  // ACTIVATION_ELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
-    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return Saturate(alpha * input + beta);
-    }
+    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+        return Saturate(activation.parameter0 * input + activation.parameter1);
 #endif
 #if ACTIVATION_KINDS >> 2 & 1
     if (activation.kind == 38)  // ACTIVATION_IDENTITY
-    {
         return input;
-    }
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
-    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x;
-    }
+    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
-    if (activation.kind == 40)  // ACTIVATION_LINEAR
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return alpha * input + beta;
-    }
+    if (activation.kind == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+        return activation.parameter0 * input + activation.parameter1;
 #endif
 #if ACTIVATION_KINDS >> 5 & 1
-    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS
+    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
     {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        const REAL_VALUE z = beta * input;
-        return alpha * Softplus(z);
+        const REAL_VALUE z = activation.parameter1 * input;
+        return activation.parameter0 * Softplus(z);
     }
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.kind == 44)  // ACTIVATION_RELU
-    {
         return Max(input, (REAL_VALUE)0);
-    }
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
-    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU
-    {
-        const float alpha = activation.parameter0;
-        const float gamma = activation.parameter1;
-        const REAL_VALUE x = input;
-        return gamma * (Less((REAL_VALUE)0, x) ? x : alpha * Expm1(x));
-    }
+    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+        return activation.parameter1 * (Less((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
-    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return alpha * Tanh(beta * input);
-    }
+    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+        return activation.parameter0 * Tanh(activation.parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.kind == 47)  // ACTIVATION_SIGMOID
-    {
         return Quotient((REAL_VALUE)1, (REAL_VALUE)1 + Exp(-input));
-    }
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
-    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS
+    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS: Steepness
     {
-        const float steepness = activation.parameter0;
-        const REAL_VALUE z = steepness * input;
-        return Quotient(Softplus(z), steepness);
+        const REAL_VALUE z = activation.parameter0 * input;
+        return Quotient(Softplus(z), activation.parameter0);
     }
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
-    {
-        const REAL_VALUE x = input;
-        return IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x));
-    }
+        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1 + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.kind == 51)  // ACTIVATION_TANH
-    {
         return Tanh(input);
-    }
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
-    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return Less(alpha, x) ? x : (REAL_VALUE)0;
-    }
+    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
-    if (activation.kind == 90)  // ACTIVATION_SHRINK
-    {
-        const float bias = activation.parameter0;
-        const float threshold = activation.parameter1;
-        const REAL_VALUE x = input;
-        return Above(x, threshold) ? Scaled(x, 1.0, -bias)
-            : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0);
-    }
+    if (activation.kind == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+        return Above(input, activation.parameter1) ? Scaled(input, 1.0, -activation.parameter0)
+            : (Below(input, -activation.parameter1) ? Scaled(input, 1.0, activation.parameter0) : (REAL_VALUE)0);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
-    if (activation.kind == 128)  // ACTIVATION_CELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
-    }
+    if (activation.kind == 128)  // ACTIVATION_CELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input
+            : activation.parameter0 * Expm1(Quotient(input, activation.parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.kind == 157)  // ACTIVATION_GELU
-    {
-        const REAL_VALUE x = input;
-        return Gelu(x);
-    }
+        return Gelu(input);
 #endif
     return input;
 }
@@ -735,10 +617,7 @@ void LoadBiasElements(uint offset, out float elements[VECTOR])
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, float total)
-{
-    return (OUTPUT_VALUE)total;
-}
+OUTPUT_VALUE Finished(uint at, float total) { return (OUTPUT_VALUE)total; }
 
 void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 {
@@ -1072,9 +951,9 @@ OVER_ELEMENTS
 #else
                     const float biasElement = biasBlock[u][k];
 #endif
-                    outputValues[k] = (OUTPUT_VALUE)Activate((SCALE_PRESENT != 0 ? scaleElement : (REAL_VALUE)1.0f)
+                    outputValues[k] = (OUTPUT_VALUE)Activate((SCALE_PRESENT ? scaleElement : (REAL_VALUE)1.0f)
                         * (inputElement - rowCenters.of[s]) / ofRow0s.of[s]
-                        + (BIAS_PRESENT != 0 ? biasElement : (REAL_VALUE)0.0f), 0);
+                        + (BIAS_PRESENT ? biasElement : (REAL_VALUE)0.0f), 0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -80,22 +80,10 @@
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or
 // OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
-//   X_TYPE     its data type
-//   QueryTensor: FLOAT32, FLOAT16
-//   KeyTensor: FLOAT32, FLOAT16
-//   ValueTensor: FLOAT32, FLOAT16
-//   StackedQueryKeyTensor: FLOAT32, FLOAT16
-//   StackedKeyValueTensor: FLOAT32, FLOAT16
-//   StackedQueryKeyValueTensor: FLOAT32, FLOAT16
-//   BiasTensor: FLOAT32, FLOAT16
-//   MaskTensor: INT32
-//   RelativePositionBiasTensor: FLOAT32, FLOAT16
-//   PastKeyTensor: FLOAT32, FLOAT16
-//   PastValueTensor: FLOAT32, FLOAT16
-//   PastSequenceLengthsTensor: INT32
-//   OutputTensor: FLOAT32, FLOAT16
-//   OutputPresentKeyTensor: FLOAT32, FLOAT16
-//   OutputPresentValueTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor,
+//              StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, PastValueTensor,
+//              OutputTensor, OutputPresentKeyTensor, OutputPresentValueTensor: FLOAT32, FLOAT16; MaskTensor,
+//              PastSequenceLengthsTensor: INT32
 //   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -106,104 +94,76 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef QUERY_TYPE
-#define QUERY_PRESENT 1
-#else
-#define QUERY_PRESENT 0
+#ifndef QUERY_TYPE
 #define QUERY_TYPE UINT32
 #define QUERY_SIZES_LENGTH 0
 #endif
-#ifdef KEY_TYPE
-#define KEY_PRESENT 1
-#else
-#define KEY_PRESENT 0
+#define QUERY_PRESENT (QUERY_SIZES_LENGTH > 0)
+#ifndef KEY_TYPE
 #define KEY_TYPE UINT32
 #define KEY_SIZES_LENGTH 0
 #endif
-#ifdef VALUE_TYPE
-#define VALUE_PRESENT 1
-#else
-#define VALUE_PRESENT 0
+#define KEY_PRESENT (KEY_SIZES_LENGTH > 0)
+#ifndef VALUE_TYPE
 #define VALUE_TYPE UINT32
 #define VALUE_SIZES_LENGTH 0
 #endif
-#ifdef STACKED_QUERY_KEY_TYPE
-#define STACKED_QUERY_KEY_PRESENT 1
-#else
-#define STACKED_QUERY_KEY_PRESENT 0
+#define VALUE_PRESENT (VALUE_SIZES_LENGTH > 0)
+#ifndef STACKED_QUERY_KEY_TYPE
 #define STACKED_QUERY_KEY_TYPE UINT32
 #define STACKED_QUERY_KEY_SIZES_LENGTH 0
 #endif
-#ifdef STACKED_KEY_VALUE_TYPE
-#define STACKED_KEY_VALUE_PRESENT 1
-#else
-#define STACKED_KEY_VALUE_PRESENT 0
+#define STACKED_QUERY_KEY_PRESENT (STACKED_QUERY_KEY_SIZES_LENGTH > 0)
+#ifndef STACKED_KEY_VALUE_TYPE
 #define STACKED_KEY_VALUE_TYPE UINT32
 #define STACKED_KEY_VALUE_SIZES_LENGTH 0
 #endif
-#ifdef STACKED_QUERY_KEY_VALUE_TYPE
-#define STACKED_QUERY_KEY_VALUE_PRESENT 1
-#else
-#define STACKED_QUERY_KEY_VALUE_PRESENT 0
+#define STACKED_KEY_VALUE_PRESENT (STACKED_KEY_VALUE_SIZES_LENGTH > 0)
+#ifndef STACKED_QUERY_KEY_VALUE_TYPE
 #define STACKED_QUERY_KEY_VALUE_TYPE UINT32
 #define STACKED_QUERY_KEY_VALUE_SIZES_LENGTH 0
 #endif
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
+#define STACKED_QUERY_KEY_VALUE_PRESENT (STACKED_QUERY_KEY_VALUE_SIZES_LENGTH > 0)
+#ifndef BIAS_TYPE
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#ifdef MASK_TYPE
-#define MASK_PRESENT 1
-#else
-#define MASK_PRESENT 0
+#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
+#ifndef MASK_TYPE
 #define MASK_TYPE UINT32
 #define MASK_SIZES_LENGTH 0
 #endif
-#ifdef RELATIVE_POSITION_BIAS_TYPE
-#define RELATIVE_POSITION_BIAS_PRESENT 1
-#else
-#define RELATIVE_POSITION_BIAS_PRESENT 0
+#define MASK_PRESENT (MASK_SIZES_LENGTH > 0)
+#ifndef RELATIVE_POSITION_BIAS_TYPE
 #define RELATIVE_POSITION_BIAS_TYPE UINT32
 #define RELATIVE_POSITION_BIAS_SIZES_LENGTH 0
 #endif
-#ifdef PAST_KEY_TYPE
-#define PAST_KEY_PRESENT 1
-#else
-#define PAST_KEY_PRESENT 0
+#define RELATIVE_POSITION_BIAS_PRESENT (RELATIVE_POSITION_BIAS_SIZES_LENGTH > 0)
+#ifndef PAST_KEY_TYPE
 #define PAST_KEY_TYPE UINT32
 #define PAST_KEY_SIZES_LENGTH 0
 #endif
-#ifdef PAST_VALUE_TYPE
-#define PAST_VALUE_PRESENT 1
-#else
-#define PAST_VALUE_PRESENT 0
+#define PAST_KEY_PRESENT (PAST_KEY_SIZES_LENGTH > 0)
+#ifndef PAST_VALUE_TYPE
 #define PAST_VALUE_TYPE UINT32
 #define PAST_VALUE_SIZES_LENGTH 0
 #endif
-#ifdef PAST_SEQUENCE_LENGTHS_TYPE
-#define PAST_SEQUENCE_LENGTHS_PRESENT 1
-#else
-#define PAST_SEQUENCE_LENGTHS_PRESENT 0
+#define PAST_VALUE_PRESENT (PAST_VALUE_SIZES_LENGTH > 0)
+#ifndef PAST_SEQUENCE_LENGTHS_TYPE
 #define PAST_SEQUENCE_LENGTHS_TYPE UINT32
 #define PAST_SEQUENCE_LENGTHS_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_PRESENT_KEY_TYPE
-#define OUTPUT_PRESENT_KEY_PRESENT 1
-#else
-#define OUTPUT_PRESENT_KEY_PRESENT 0
+#define PAST_SEQUENCE_LENGTHS_PRESENT (PAST_SEQUENCE_LENGTHS_SIZES_LENGTH > 0)
+#ifndef OUTPUT_PRESENT_KEY_TYPE
 #define OUTPUT_PRESENT_KEY_TYPE UINT32
 #define OUTPUT_PRESENT_KEY_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_PRESENT_VALUE_TYPE
-#define OUTPUT_PRESENT_VALUE_PRESENT 1
-#else
-#define OUTPUT_PRESENT_VALUE_PRESENT 0
+#define OUTPUT_PRESENT_KEY_PRESENT (OUTPUT_PRESENT_KEY_SIZES_LENGTH > 0)
+#ifndef OUTPUT_PRESENT_VALUE_TYPE
 #define OUTPUT_PRESENT_VALUE_TYPE UINT32
 #define OUTPUT_PRESENT_VALUE_SIZES_LENGTH 0
 #endif
+#define OUTPUT_PRESENT_VALUE_PRESENT (OUTPUT_PRESENT_VALUE_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -337,81 +297,32 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(16, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 querySizes[2];
-    int4 queryStrides[2];
-    int4 keySizes[2];
-    int4 keyStrides[2];
-    int4 value_Sizes[2];
-    int4 value_Strides[2];
-    int4 stackedQueryKeySizes[2];
-    int4 stackedQueryKeyStrides[2];
-    int4 stackedKeyValueSizes[2];
-    int4 stackedKeyValueStrides[2];
-    int4 stackedQueryKeyValueSizes[2];
-    int4 stackedQueryKeyValueStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 maskSizes[2];
-    int4 maskStrides[2];
-    int4 relativePositionBiasSizes[2];
-    int4 relativePositionBiasStrides[2];
-    int4 pastKeySizes[2];
-    int4 pastKeyStrides[2];
-    int4 pastValueSizes[2];
-    int4 pastValueStrides[2];
-    int4 pastSequenceLengthsSizes[2];
-    int4 pastSequenceLengthsStrides[2];
-    int4 outputStrides[2];
-    int4 outputPresentKeySizes[2];
-    int4 outputPresentKeyStrides[2];
-    int4 outputPresentValueSizes[2];
-    int4 outputPresentValueStrides[2];
-    int4 heads[2];
-    int4 keySequenceLength[2];
-    int4 keyValueHeads[2];
-    int4 keyValueHeads2[2];
-    int4 keyValueHeadCount[2];
-    int4 queryHeadCount[2];
-    int4 keyValueHeadCountReciprocals[2];
-    int4 queryHeadCountReciprocals[2];
-    int4 keptQuerySizes[2];
-    int4 keptPresentKeySizes[2];
-    int4 keptPresentValueSizes[2];
-    int4 keptContextSizes[2];
-    int4 queryLayout[2];
-    int4 keyLayout[2];
-    int4 valueLayout[2];
-    int4 outputLayout[2];
-    int4 storedLayouts[2];
+    int4 querySizes[2], queryStrides[2], keySizes[2], keyStrides[2], value_Sizes[2], value_Strides[2],
+        stackedQueryKeySizes[2], stackedQueryKeyStrides[2], stackedKeyValueSizes[2], stackedKeyValueStrides[2],
+        stackedQueryKeyValueSizes[2], stackedQueryKeyValueStrides[2], biasSizes[2], biasStrides[2], maskSizes[2],
+        maskStrides[2], relativePositionBiasSizes[2], relativePositionBiasStrides[2], pastKeySizes[2],
+        pastKeyStrides[2], pastValueSizes[2], pastValueStrides[2], pastSequenceLengthsSizes[2],
+        pastSequenceLengthsStrides[2], outputStrides[2], outputPresentKeySizes[2], outputPresentKeyStrides[2],
+        outputPresentValueSizes[2], outputPresentValueStrides[2], heads[2], keySequenceLength[2], keyValueHeads[2],
+        keyValueHeads2[2], keyValueHeadCount[2], queryHeadCount[2], keyValueHeadCountReciprocals[2],
+        queryHeadCountReciprocals[2], keptQuerySizes[2], keptPresentKeySizes[2], keptPresentValueSizes[2],
+        keptContextSizes[2], queryLayout[2], keyLayout[2], valueLayout[2], outputLayout[2], storedLayouts[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptQueryFirst;
-    int keptPresentKeyFirst;
-    int keptPresentValueFirst;
-    int keptContextFirst;
-    int totalSequenceLength;
-    int pastSequenceLength;
-    int heads2;
-    int heads3;
+    int keptQueryFirst, keptPresentKeyFirst, keptPresentValueFirst, keptContextFirst, totalSequenceLength,
+        pastSequenceLength, heads2, heads3;
     float scale;
-    int isKeySequenceLength;
-    int isKeySequenceEndStart;
-    int isKeyQuerySequenceLengthStartEnd;
-    int isBoolean;
-    int maskSizesEntry;
-    int pastSequenceLengths;
+    int isKeySequenceLength, isKeySequenceEndStart, isKeyQuerySequenceLengthStartEnd, isBoolean, maskSizesEntry,
+        pastSequenceLengths;
     float maskFilterValue;
-    int outputPresentKey;
-    int pastKey;
-    int key;
+    int outputPresentKey, pastKey, key;
 };
 
 // n / size for every n below 2^32
@@ -430,57 +341,37 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
+    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
 List Listed(int x0, int x1, int x2)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.length = 3;
+    const List result = { x0, x1, x2, 0, 0, 0, 0, 0, 3 };
     return result;
 }
 
 List Listed(int x0, int x1, int x2, int x3)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.entries[3] = x3;
-    result.length = 4;
+    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
     return result;
 }
 
 List Listed(int x0, int x1, int x2, int x3, int x4)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.entries[3] = x3;
-    result.entries[4] = x4;
-    result.length = 5;
+    const List result = { x0, x1, x2, x3, x4, 0, 0, 0, 5 };
     return result;
 }
 
@@ -492,10 +383,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -637,122 +525,152 @@ uint ClampedIndex(List at, int4 sizes[2], int length)
     return index;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+QUERY_VALUE LoadQuery(uint offset) { return (QUERY_VALUE)queryTensor[offset]; }
 QUERY_VALUE ReadQuery(List at)
 {
-    return QUERY_PRESENT ? (QUERY_VALUE)queryTensor[ClampedOffset(at, querySizes, queryStrides, QUERY_SIZES_LENGTH)]
-        : (QUERY_VALUE)0;
+    return QUERY_PRESENT ? LoadQuery(ClampedOffset(at, querySizes, queryStrides, QUERY_SIZES_LENGTH)) : (QUERY_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+KEY_VALUE LoadKey(uint offset) { return (KEY_VALUE)keyTensor[offset]; }
 KEY_VALUE ReadKey(List at)
 {
-    return KEY_PRESENT ? (KEY_VALUE)keyTensor[ClampedOffset(at, keySizes, keyStrides, KEY_SIZES_LENGTH)] : (KEY_VALUE)0;
+    return KEY_PRESENT ? LoadKey(ClampedOffset(at, keySizes, keyStrides, KEY_SIZES_LENGTH)) : (KEY_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+VALUE_VALUE LoadValue(uint offset) { return (VALUE_VALUE)valueTensor[offset]; }
 VALUE_VALUE ReadValue(List at)
 {
-    return VALUE_PRESENT ? (VALUE_VALUE)valueTensor[ClampedOffset(at, value_Sizes, value_Strides, VALUE_SIZES_LENGTH)]
+    return VALUE_PRESENT ? LoadValue(ClampedOffset(at, value_Sizes, value_Strides, VALUE_SIZES_LENGTH))
         : (VALUE_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
+{
+    return (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[offset];
+}
 STACKED_QUERY_KEY_VALUE ReadStackedQueryKey(List at)
 {
-    return STACKED_QUERY_KEY_PRESENT ? (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[ClampedOffset(at,
-        stackedQueryKeySizes, stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH)] : (STACKED_QUERY_KEY_VALUE)0;
+    return STACKED_QUERY_KEY_PRESENT ? LoadStackedQueryKey(ClampedOffset(at, stackedQueryKeySizes,
+        stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH)) : (STACKED_QUERY_KEY_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
+{
+    return (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[offset];
+}
 STACKED_KEY_VALUE_VALUE ReadStackedKeyValue(List at)
 {
-    return STACKED_KEY_VALUE_PRESENT ? (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[ClampedOffset(at,
-        stackedKeyValueSizes, stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH)] : (STACKED_KEY_VALUE_VALUE)0;
+    return STACKED_KEY_VALUE_PRESENT ? LoadStackedKeyValue(ClampedOffset(at, stackedKeyValueSizes,
+        stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH)) : (STACKED_KEY_VALUE_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
+{
+    return (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[offset];
+}
 STACKED_QUERY_KEY_VALUE_VALUE ReadStackedQueryKeyValue(List at)
 {
-    return STACKED_QUERY_KEY_VALUE_PRESENT ? (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[ClampedOffset(at,
-        stackedQueryKeyValueSizes, stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH)]
-        : (STACKED_QUERY_KEY_VALUE_VALUE)0;
+    return STACKED_QUERY_KEY_VALUE_PRESENT ? LoadStackedQueryKeyValue(ClampedOffset(at, stackedQueryKeyValueSizes,
+        stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH)) : (STACKED_QUERY_KEY_VALUE_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
-    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
-        : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? LoadBias(ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)) : (BIAS_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+MASK_VALUE LoadMask(uint offset) { return (MASK_VALUE)maskTensor[offset]; }
 MASK_VALUE ReadMask(List at)
 {
-    return MASK_PRESENT ? (MASK_VALUE)maskTensor[ClampedOffset(at, maskSizes, maskStrides, MASK_SIZES_LENGTH)]
-        : (MASK_VALUE)0;
+    return MASK_PRESENT ? LoadMask(ClampedOffset(at, maskSizes, maskStrides, MASK_SIZES_LENGTH)) : (MASK_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
+{
+    return (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[offset];
+}
 RELATIVE_POSITION_BIAS_VALUE ReadRelativePositionBias(List at)
 {
-    return RELATIVE_POSITION_BIAS_PRESENT ? (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[ClampedOffset(at,
-        relativePositionBiasSizes, relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH)]
-        : (RELATIVE_POSITION_BIAS_VALUE)0;
+    return RELATIVE_POSITION_BIAS_PRESENT ? LoadRelativePositionBias(ClampedOffset(at, relativePositionBiasSizes,
+        relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH)) : (RELATIVE_POSITION_BIAS_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+PAST_KEY_VALUE LoadPastKey(uint offset) { return (PAST_KEY_VALUE)pastKeyTensor[offset]; }
 PAST_KEY_VALUE ReadPastKey(List at)
 {
-    return PAST_KEY_PRESENT ? (PAST_KEY_VALUE)pastKeyTensor[ClampedOffset(at, pastKeySizes, pastKeyStrides,
-        PAST_KEY_SIZES_LENGTH)] : (PAST_KEY_VALUE)0;
+    return PAST_KEY_PRESENT ? LoadPastKey(ClampedOffset(at, pastKeySizes, pastKeyStrides, PAST_KEY_SIZES_LENGTH))
+        : (PAST_KEY_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+PAST_VALUE_VALUE LoadPastValue(uint offset) { return (PAST_VALUE_VALUE)pastValueTensor[offset]; }
 PAST_VALUE_VALUE ReadPastValue(List at)
 {
-    return PAST_VALUE_PRESENT ? (PAST_VALUE_VALUE)pastValueTensor[ClampedOffset(at, pastValueSizes, pastValueStrides,
-        PAST_VALUE_SIZES_LENGTH)] : (PAST_VALUE_VALUE)0;
+    return PAST_VALUE_PRESENT ? LoadPastValue(ClampedOffset(at, pastValueSizes, pastValueStrides,
+        PAST_VALUE_SIZES_LENGTH)) : (PAST_VALUE_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+PAST_SEQUENCE_LENGTHS_VALUE LoadPastSequenceLengths(uint offset)
+{
+    return (PAST_SEQUENCE_LENGTHS_VALUE)pastSequenceLengthsTensor[offset];
+}
 PAST_SEQUENCE_LENGTHS_VALUE ReadPastSequenceLengths(List at)
 {
-    return PAST_SEQUENCE_LENGTHS_PRESENT ? (PAST_SEQUENCE_LENGTHS_VALUE)pastSequenceLengthsTensor[ClampedOffset(at,
-        pastSequenceLengthsSizes, pastSequenceLengthsStrides, PAST_SEQUENCE_LENGTHS_SIZES_LENGTH)]
-        : (PAST_SEQUENCE_LENGTHS_VALUE)0;
+    return PAST_SEQUENCE_LENGTHS_PRESENT ? LoadPastSequenceLengths(ClampedOffset(at, pastSequenceLengthsSizes,
+        pastSequenceLengthsStrides, PAST_SEQUENCE_LENGTHS_SIZES_LENGTH)) : (PAST_SEQUENCE_LENGTHS_VALUE)0;
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+
+OUTPUT_PRESENT_KEY_VALUE LoadOutputPresentKey(uint offset)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    return (OUTPUT_PRESENT_KEY_VALUE)outputPresentKeyTensor[offset];
 }
-
-// The element at a coordinate, which is clamped to the tensor
 OUTPUT_PRESENT_KEY_VALUE ReadOutputPresentKey(List at)
 {
-    return OUTPUT_PRESENT_KEY_PRESENT ? (OUTPUT_PRESENT_KEY_VALUE)outputPresentKeyTensor[ClampedOffset(at,
-        outputPresentKeySizes, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)] : (OUTPUT_PRESENT_KEY_VALUE)0;
+    return OUTPUT_PRESENT_KEY_PRESENT ? LoadOutputPresentKey(ClampedOffset(at, outputPresentKeySizes,
+        outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)) : (OUTPUT_PRESENT_KEY_VALUE)0;
 }
 
+void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
+{
+    outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
+}
+
+uint OffsetInOutputPresentKey(List at)
+{
+    return OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH);
+}
 void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
 {
-    outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)] =
-        (OUTPUT_PRESENT_KEY_STORED)entry;
+    StoreOutputPresentKey(OffsetInOutputPresentKey(at), entry);
 }
 
-// The element at a coordinate, which is clamped to the tensor
+OUTPUT_PRESENT_VALUE_VALUE LoadOutputPresentValue(uint offset)
+{
+    return (OUTPUT_PRESENT_VALUE_VALUE)outputPresentValueTensor[offset];
+}
 OUTPUT_PRESENT_VALUE_VALUE ReadOutputPresentValue(List at)
 {
-    return OUTPUT_PRESENT_VALUE_PRESENT ? (OUTPUT_PRESENT_VALUE_VALUE)outputPresentValueTensor[ClampedOffset(at,
-        outputPresentValueSizes, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)]
-        : (OUTPUT_PRESENT_VALUE_VALUE)0;
+    return OUTPUT_PRESENT_VALUE_PRESENT ? LoadOutputPresentValue(ClampedOffset(at, outputPresentValueSizes,
+        outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)) : (OUTPUT_PRESENT_VALUE_VALUE)0;
 }
 
+void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
+{
+    outputPresentValueTensor[offset] = (OUTPUT_PRESENT_VALUE_STORED)value;
+}
+
+uint OffsetInOutputPresentValue(List at)
+{
+    return OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH);
+}
 void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
 {
-    outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)] =
-        (OUTPUT_PRESENT_VALUE_STORED)entry;
+    StoreOutputPresentValue(OffsetInOutputPresentValue(at), entry);
 }
 
 uint Word(uint position)
@@ -764,96 +682,65 @@ uint Word(uint position)
 #endif
 }
 
-#if SCRATCH_FP16
-// The half with index `number` among those packed from word `first` on
-float Half(uint first, uint number)
+// Entry `number` of an intermediate tensor whose first word is `first`
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(Word((uint)first + number)); }
+
+// One that may be packed as float16
+REAL_VALUE LoadPacked(int first, uint number)
 {
-    return f16tof32(Word(first + number / 2) >> (number % 2 * 16));
-}
+#if SCRATCH_FP16
+    return f16tof32(Word((uint)first + number / 2) >> (number % 2 * 16));
+#else
+    return LoadReal(first, number);
 #endif
+}
 
 REAL_VALUE ReadKeptPresentKey(List at)
 {
-    const uint index = ClampedIndex(at, keptPresentKeySizes, KEPT_PRESENT_KEY_SIZES_LENGTH);
-#if SCRATCH_FP16
-    return Half((uint)keptPresentKeyFirst, index);
-#endif
-    const uint position = (uint)keptPresentKeyFirst + index * (REAL_BITS / 32);
-    return asfloat(Word(position));
+    return LoadPacked(keptPresentKeyFirst, ClampedIndex(at, keptPresentKeySizes, KEPT_PRESENT_KEY_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptPresentValue(List at)
 {
-    const uint index = ClampedIndex(at, keptPresentValueSizes, KEPT_PRESENT_VALUE_SIZES_LENGTH);
-#if SCRATCH_FP16
-    return Half((uint)keptPresentValueFirst, index);
-#endif
-    const uint position = (uint)keptPresentValueFirst + index * (REAL_BITS / 32);
-    return asfloat(Word(position));
+    return LoadPacked(keptPresentValueFirst, ClampedIndex(at, keptPresentValueSizes, KEPT_PRESENT_VALUE_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptContext(List at)
 {
-    const uint index = ClampedIndex(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH);
-    const uint position = (uint)keptContextFirst + index * (REAL_BITS / 32);
-    return asfloat(Word(position));
+    return LoadReal(keptContextFirst, ClampedIndex(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH));
 }
 
 #if PASS != 3 && !STORE_FP16
-void WriteKeptQuery(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptQueryFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void WriteKeptPresentKey(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptPresentValue(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
+void WriteKeptQuery(uint number, REAL_VALUE entry) { StoreReal(keptQueryFirst, number, entry); }
+void WriteKeptPresentKey(uint number, REAL_VALUE entry) { StoreReal(keptPresentKeyFirst, number, entry); }
+void WriteKeptPresentValue(uint number, REAL_VALUE entry) { StoreReal(keptPresentValueFirst, number, entry); }
 #endif
 
-REAL_VALUE Row(int b, int s, int i)
-{
-    return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), QUERY_SIZES_LENGTH, 0));
-}
+REAL_VALUE Row(int b, int s, int i) { return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), QUERY_SIZES_LENGTH, 0)); }
 
 REAL_VALUE Query(int b, int h, int s, int e)
 {
-    if (QUERY_PRESENT != 0)
-    {
+    if (QUERY_PRESENT)
         return Row(b, s, RavelIndex(Listed(h, e), ListOf(heads[0], heads[1], HEADS_LENGTH)));
-    }
-    if (STACKED_QUERY_KEY_PRESENT != 0)
-    {
+    if (STACKED_QUERY_KEY_PRESENT)
         return (REAL_VALUE)ReadStackedQueryKey(Listed(b, s, h, 0, e));
-    }
     return (REAL_VALUE)ReadStackedQueryKeyValue(Listed(b, s, h, 0, e));
 }
 
 REAL_VALUE Bias(int i)
 {
-    if (BIAS_PRESENT != 0)
-    {
+    if (BIAS_PRESENT)
         return (REAL_VALUE)ReadBias(Align(Listed(i), BIAS_SIZES_LENGTH, 0));
-    }
     return (REAL_VALUE)0.0f;
 }
 
 int Past(int b)
 {
-    if (PAST_SEQUENCE_LENGTHS_PRESENT != 0)
-    {
+    if (PAST_SEQUENCE_LENGTHS_PRESENT)
         return max(min((int)ReadPastSequenceLengths(Align(Listed(b), PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0)),
             totalSequenceLength), 0);
-    }
     return pastSequenceLength;
 }
 
@@ -863,163 +750,119 @@ bool IsNew(int b, int t)
         KEY_SEQUENCE_LENGTH_LENGTH));
 }
 
-REAL_VALUE Row2(int b, int s, int i)
-{
-    return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), KEY_SIZES_LENGTH, 0));
-}
+REAL_VALUE KeyRow(int b, int s, int i) { return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), KEY_SIZES_LENGTH, 0)); }
 
 REAL_VALUE Key(int b, int h, int s, int e)
 {
-    if (KEY_PRESENT != 0)
-    {
-        return Row2(b, s, RavelIndex(Listed(h, e), ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
-    }
-    if (STACKED_QUERY_KEY_PRESENT != 0)
-    {
+    if (KEY_PRESENT)
+        return KeyRow(b, s, RavelIndex(Listed(h, e),
+            ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
+    if (STACKED_QUERY_KEY_PRESENT)
         return (REAL_VALUE)ReadStackedQueryKey(Listed(b, s, h, 1, e));
-    }
-    if (STACKED_KEY_VALUE_PRESENT != 0)
-    {
+    if (STACKED_KEY_VALUE_PRESENT)
         return (REAL_VALUE)ReadStackedKeyValue(Listed(b, s, h, 0, e));
-    }
     return (REAL_VALUE)ReadStackedQueryKeyValue(Listed(b, s, h, 1, e));
 }
 
-bool IsPast(List c)
-{
-    return PAST_KEY_PRESENT != 0 && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength);
-}
+bool IsPast(List c) { return PAST_KEY_PRESENT && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength); }
 
-bool UpdatesInPlace()
-{
-    return PAST_SEQUENCE_LENGTHS_PRESENT != 0;
-}
+bool UpdatesInPlace() { return PAST_SEQUENCE_LENGTHS_PRESENT; }
 
 REAL_VALUE PreviousKey(List at)
 {
     if (UpdatesInPlace())
-    {
         return (REAL_VALUE)ReadOutputPresentKey(Align(at, OUTPUT_PRESENT_KEY_SIZES_LENGTH, 0));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen(List at)
+REAL_VALUE PresentKeyChoice(List at)
 {
     if (IsNew(Entry(at, 0), Entry(at, 2)))
-    {
         return Key(Entry(at, 0), Entry(at, 1), Entry(at, 2) - Past(Entry(at, 0)), Entry(at, 3))
             + Bias(heads2 + RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)),
             ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
-    }
     if (IsPast(at))
-    {
         return (REAL_VALUE)ReadPastKey(Align(at, PAST_KEY_SIZES_LENGTH, 0));
-    }
     return PreviousKey(at);
 }
 
-REAL_VALUE Row3(int b, int s, int i)
+REAL_VALUE ValueRow(int b, int s, int i)
 {
     return (REAL_VALUE)ReadValue(Align(Listed(b, s, i), VALUE_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Value(int b, int h, int s, int e)
 {
-    if (VALUE_PRESENT != 0)
-    {
-        return Row3(b, s, RavelIndex(Listed(h, e),
+    if (VALUE_PRESENT)
+        return ValueRow(b, s, RavelIndex(Listed(h, e),
             ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
-    }
-    if (STACKED_KEY_VALUE_PRESENT != 0)
-    {
+    if (STACKED_KEY_VALUE_PRESENT)
         return (REAL_VALUE)ReadStackedKeyValue(Listed(b, s, h, 1, e));
-    }
     return (REAL_VALUE)ReadStackedQueryKeyValue(Listed(b, s, h, 2, e));
 }
 
-bool IsPast2(List c)
+bool PresentValueIsPast(List c)
 {
-    return PAST_VALUE_PRESENT != 0 && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength);
+    return PAST_VALUE_PRESENT && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength);
 }
 
 REAL_VALUE PreviousValue(List at)
 {
     if (UpdatesInPlace())
-    {
         return (REAL_VALUE)ReadOutputPresentValue(Align(at, OUTPUT_PRESENT_VALUE_SIZES_LENGTH, 0));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen2(List at)
+REAL_VALUE PresentValueChoice(List at)
 {
     if (IsNew(Entry(at, 0), Entry(at, 2)))
-    {
         return Value(Entry(at, 0), Entry(at, 1), Entry(at, 2) - Past(Entry(at, 0)), Entry(at, 3))
             + Bias(heads3 + RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)),
             ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
-    }
-    if (IsPast2(at))
-    {
+    if (PresentValueIsPast(at))
         return (REAL_VALUE)ReadPastValue(Align(at, PAST_VALUE_SIZES_LENGTH, 0));
-    }
     return PreviousValue(at);
 }
 
-REAL_VALUE Chosen3(List at)
+REAL_VALUE ContextChoice(List at)
 {
-    if (RELATIVE_POSITION_BIAS_PRESENT != 0)
-    {
+    if (RELATIVE_POSITION_BIAS_PRESENT)
         return (REAL_VALUE)ReadRelativePositionBias(Align(at, RELATIVE_POSITION_BIAS_SIZES_LENGTH, 0));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-bool Chosen5(List at)
+bool ContextChoice3(List at)
 {
     if (isKeySequenceLength != 0)
-    {
         return Entry(at, 3) >= (int)ReadMask(Align(Listed(0, Entry(at, 0)), MASK_SIZES_LENGTH, 0));
-    }
     if (isKeySequenceEndStart != 0)
-    {
         return Entry(at, 3) >= (int)ReadMask(Align(Listed(0, Entry(at, 0)), MASK_SIZES_LENGTH, 0))
             || Entry(at, 3) < (int)ReadMask(Align(Listed(1, Entry(at, 0)), MASK_SIZES_LENGTH, 0));
-    }
     if (isKeyQuerySequenceLengthStartEnd != 0)
-    {
         return Entry(at, 3) >= (int)ReadMask(Align(Listed(Entry(at, 0)), MASK_SIZES_LENGTH, 0));
-    }
     if (isBoolean != 0)
-    {
         return Entry(at, 3) + maskSizesEntry - pastSequenceLengths >= 0
             && (int)ReadMask(Align(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2),
             Entry(at, 3) + maskSizesEntry - pastSequenceLengths), MASK_SIZES_LENGTH, 0)) == 0;
-    }
     return false;
 }
 
-REAL_VALUE Chosen4(List at)
+REAL_VALUE ContextChoice2(List at)
 {
-    if (MASK_PRESENT != 0)
+    if (MASK_PRESENT)
     {
-        if (Chosen5(at))
-        {
+        if (ContextChoice3(at))
             return (REAL_VALUE)maskFilterValue;
-        }
         return (REAL_VALUE)0.0f;
     }
     return (REAL_VALUE)0.0f;
 }
 
-int Chosen6(List at)
+int ContextChoice4(List at)
 {
-    if (PAST_SEQUENCE_LENGTHS_PRESENT != 0)
-    {
+    if (PAST_SEQUENCE_LENGTHS_PRESENT)
         return max(min((int)ReadPastSequenceLengths(Align(Listed(Entry(at, 0)), PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0)),
             outputPresentKey), 0);
-    }
     return pastKey;
 }
 
@@ -1163,45 +1006,30 @@ float OnePut(uint position)
 #endif
 
 // The score at batch, head, query and key
-float Scored(List at, float total)
-{
-    return (REAL_VALUE)scale * total + Chosen3(at) + Chosen4(at);
-}
+float Scored(List at, float total) { return (REAL_VALUE)scale * total + ContextChoice(at) + ContextChoice2(at); }
 
 // The number of keys past which all are masked, whatever the head and the query
 uint KeysOf(List at)
 {
     int keys = keptPresentKeySizes[0][2];
-    keys = min(keys, Chosen6(at) + key);
+    keys = min(keys, ContextChoice4(at) + key);
     return (uint)max(keys, 0);
 }
 
 // Whether a key before that is unmasked
-bool Counts(List at)
-{
-    return Entry(at, 3) <= Chosen6(at) + Entry(at, 2) || !(PAST_SEQUENCE_LENGTHS_PRESENT != 0);
-}
+bool Counts(List at) { return Entry(at, 3) <= ContextChoice4(at) + Entry(at, 2) || !PAST_SEQUENCE_LENGTHS_PRESENT; }
 
 static const float LOG2_E = 1.442695f;
 
 // e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
-float Weight(float x)
-{
-    return exp2(x * LOG2_E);
-}
+float Weight(float x) { return exp2(x * LOG2_E); }
 
 // What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
-float ShiftOf(float greatest)
-{
-    return greatest == asfloat(0xff800000) ? 0.0f : greatest;
-}
+float ShiftOf(float greatest) { return greatest == asfloat(0xff800000) ? 0.0f : greatest; }
 
 #if SPLIT_KV || COMBINE
 // The parts of the keys
-uint Parts()
-{
-    return ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT;
-}
+uint Parts() { return ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT; }
 
 // Where one part of a query is in scratch, in vectors: its weighted sum of values, then what scores were relative to
 // and its sum of weights
@@ -1224,10 +1052,7 @@ static uint2 keyFirsts, valueFirsts;  // where the keys and values of its heads 
 #endif
 
 // Rows are the queries of adjacent heads that share keys, one head after another.
-uint Rows()
-{
-    return SHARED * (uint)keptQuerySizes[0][2];
-}
+uint Rows() { return SHARED * (uint)keptQuerySizes[0][2]; }
 
 List RowAt(uint row)
 {
@@ -1284,10 +1109,7 @@ float ScoreOf(bool isWithin, List at, uint key, uint end, float product)
     return (isWithin || key < end) && Counts(at) ? score : asfloat(0xff800000);
 }
 
-bool IsNonFinite(float x)
-{
-    return (asuint(x) & 0x7f800000) == 0x7f800000;
-}
+bool IsNonFinite(float x) { return (asuint(x) & 0x7f800000) == 0x7f800000; }
 
 // The weighted sum of a column of the values, key by key, without masked keys
 float SumOf(List at, uint column, float shift)
@@ -1495,15 +1317,9 @@ void PutValues(uint thread, uint4 next[valueEach])
 // A thread holds eight entries of a matrix, four of one row and four of another, which may be the same. Either the
 // device distributes them like this itself, wherever they lie, or they are exchanged through shared memory: then a
 // thread holds half a row.
-uint RowOfEntry(uint entry)
-{
-    return entry / 4;
-}
+uint RowOfEntry(uint entry) { return entry / 4; }
 
-uint PositionOf(uint2 positions, uint entry)
-{
-    return positions[entry / 4] >> (entry % 4 * 8) & 0xff;
-}
+uint PositionOf(uint2 positions, uint entry) { return positions[entry / 4] >> (entry % 4 * 8) & 0xff; }
 
 // The positions of a thread's entries, as 16 * row + column, four to a word. True if the device distributes
 // accumulators like this, and left factors in the same layout. To find out, it loads an accumulator with the numbers of
@@ -2674,12 +2490,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
-        eight[e / 2] |= f32tof16((float)(float16_t)(Chosen(at))) << (e % 2 * 16);
+        eight[e / 2] |= f32tof16((float)(float16_t)(PresentKeyChoice(at))) << (e % 2 * 16);
         at.entries[RANK - 1]++;
     }
     scratch[(uint)keptPresentKeyFirst / 4 + first + item] = eight;
 #else
-    WriteKeptPresentKey(first + item, Chosen(at));
+    WriteKeptPresentKey(first + item, PresentKeyChoice(at));
 #endif
 #elif PASS == 2  // PresentValue
 #if STORE_FP16
@@ -2687,12 +2503,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
-        eight[e / 2] |= f32tof16((float)(float16_t)(Chosen2(at))) << (e % 2 * 16);
+        eight[e / 2] |= f32tof16((float)(float16_t)(PresentValueChoice(at))) << (e % 2 * 16);
         at.entries[RANK - 1]++;
     }
     scratch[(uint)keptPresentValueFirst / 4 + first + item] = eight;
 #else
-    WriteKeptPresentValue(first + item, Chosen2(at));
+    WriteKeptPresentValue(first + item, PresentValueChoice(at));
 #endif
 #elif PASS == 4  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(Listed(Entry(Align(at, 3, 0), 0),

@@ -13,10 +13,9 @@
 // elements.
 //
 // For each tensor, X being OUTPUT_COUNT or INPUT or OUTPUT_COORDINATES:
-//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, whose elements are moved as raw bits
-//   OutputCountTensor: UINT32
-//   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   OutputCoordinatesTensor: UINT32
+//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, whose elements are moved as raw bits.
+//              InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8; OutputCountTensor,
+//              OutputCoordinatesTensor: UINT32
 //   STAGE      0 to count per block, 1 to scan the counts, 2 to write
 //   FLOATS     1 for floats, whose sign does not make them nonzero, else 0
 //   RANK       dimensions of InputTensor, 1 to 8
@@ -54,12 +53,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint halving, shift, inputStride, reserved0, reserved1, reserved2;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -70,12 +64,7 @@ struct Dimension
 {
     uint count;  // elements of the input
     uint groupColumns;  // thread groups along x
-    uint blocks;
-    uint rowStride;
-    uint columnStride;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint blocks, rowStride, columnStride, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -108,10 +97,7 @@ void ScanGroup(uint thread, uint own, out uint before, out uint all)
 }
 
 #if STAGE == 1
-void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value)
-{
-    outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value;
-}
+void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value) { outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value; }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

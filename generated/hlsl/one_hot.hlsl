@@ -14,10 +14,8 @@
 //
 // For each tensor, X being INDICES or VALUES or OUTPUT:
 //   X_TYPE     its data type: unsigned, with as many bits, for ValuesTensor, OutputTensor, whose elements are moved as
-//              raw bits
-//   IndicesTensor: INT64, INT32, UINT64, UINT32
-//   ValuesTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              raw bits. ValuesTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8; IndicesTensor: INT64, INT32, UINT64, UINT32
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
 //              innermost size are multiples of VECTOR
@@ -60,11 +58,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint indicesStride;
-    uint valuesStride;
-    uint outputStride;
+    uint halving, shift, indicesStride, valuesStride, outputStride;
     int valuesSizes;
 };
 
@@ -81,12 +75,8 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    int axis;
-    int extent;
-    int onDimension;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    int axis, extent, onDimension;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -114,10 +104,7 @@ bool Equal(uint a, uint b) { return a == b; }
 bool Equal(int64_t a, int64_t b) { return a == b; }
 bool Equal(uint64_t a, uint64_t b) { return a == b; }
 
-INDICES_VALUE LoadIndices(uint offset)
-{
-    return (INDICES_VALUE)indicesTensor[offset];
-}
+INDICES_VALUE LoadIndices(uint offset) { return (INDICES_VALUE)indicesTensor[offset]; }
 
 VALUES_VALUE LoadValues(uint offset)
 {

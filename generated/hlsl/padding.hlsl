@@ -13,9 +13,8 @@
 //
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
-//              raw bits
-//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              raw bits. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
 //              innermost size are multiples of VECTOR
@@ -56,16 +55,8 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    int startPadding;
-    int inputSizes;
-    int inputSizesReciprocal;
-    int period;
-    int periodReciprocal;
-    int turn;
+    uint halving, shift, inputStride, outputStride;
+    int startPadding, inputSizes, inputSizesReciprocal, period, periodReciprocal, turn;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -209,9 +200,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             chosen1 = LoadInput(offset1);
         }
         else
-        {
             chosen1 = Unpack(paddingValue, (INPUT_VALUE)0);
-        }
         values[inVector] = (OUTPUT_VALUE)chosen1;
     }
     at[inner] = vectorStart;

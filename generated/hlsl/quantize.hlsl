@@ -14,11 +14,8 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or QUANTIZATION0 or QUANTIZATION1 or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   QuantizationTensors[0]: FLOAT32, FLOAT16, INT8, INT4, UINT8, UINT4
-//   QuantizationTensors[1]: FLOAT32, FLOAT16, INT8, INT4, UINT8, UINT4
-//   OutputTensor: INT8, INT4, UINT8, UINT4
+//   X_TYPE     its data type. InputTensor: FLOAT32, FLOAT16; QuantizationTensors[0], QuantizationTensors[1]: FLOAT32,
+//              FLOAT16, INT8, INT4, UINT8, UINT4; OutputTensor: INT8, INT4, UINT8, UINT4
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
 //              for 4 bits) where its innermost stride is 1, and all other strides and the innermost size are multiples
 //              of VECTOR
@@ -74,12 +71,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint quantization0Stride;
-    uint quantization1Stride;
-    uint outputStride;
+    uint halving, shift, inputStride, quantization0Stride, quantization1Stride, outputStride;
 };
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
@@ -103,12 +95,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    uint quantization0Step;
-    uint quantization1Step;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint inputStep, quantization0Step, quantization1Step, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -146,16 +133,10 @@ Position Locate(uint item)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -166,10 +147,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
@@ -180,10 +158,7 @@ uint Convert(uint x, uint type) { return (uint)x; }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
-float RoundEven(float x)
-{
-    return round(x);
-}
+float RoundEven(float x) { return round(x); }
 
 // Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
@@ -192,22 +167,13 @@ float Quantize(float x, int lowest, int highest)
 }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -293,10 +259,7 @@ float Divide(float a, float b)
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // x times the reciprocal of y, both correctly rounded, then rounded to an integer, ties to even. The hardware's
 // quotient is within 4 ulp of that product, so the product is only needed next to where that integer changes, and for

@@ -42,13 +42,8 @@
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: INT8, UINT8
-//   InputScaleTensor: FLOAT32
-//   InputZeroPointTensor: INT8, UINT8
-//   OutputScaleTensor: FLOAT32
-//   OutputZeroPointTensor: INT8, UINT8
-//   OutputTensor: INT8, UINT8
+//   X_TYPE     its data type. InputScaleTensor, OutputScaleTensor: FLOAT32; InputTensor, InputZeroPointTensor,
+//              OutputZeroPointTensor, OutputTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions, for INPUT, INPUT_SCALE, INPUT_ZERO_POINT, OUTPUT_SCALE, OUTPUT_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -63,20 +58,16 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef INPUT_ZERO_POINT_TYPE
-#define INPUT_ZERO_POINT_PRESENT 1
-#else
-#define INPUT_ZERO_POINT_PRESENT 0
+#ifndef INPUT_ZERO_POINT_TYPE
 #define INPUT_ZERO_POINT_TYPE UINT32
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_ZERO_POINT_TYPE
-#define OUTPUT_ZERO_POINT_PRESENT 1
-#else
-#define OUTPUT_ZERO_POINT_PRESENT 0
+#define INPUT_ZERO_POINT_PRESENT (INPUT_ZERO_POINT_SIZES_LENGTH > 0)
+#ifndef OUTPUT_ZERO_POINT_TYPE
 #define OUTPUT_ZERO_POINT_TYPE UINT32
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
+#define OUTPUT_ZERO_POINT_PRESENT (OUTPUT_ZERO_POINT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -145,34 +136,23 @@ typedef OUTPUT_STORED OutputBuffer;
 #if PASS == 1
 struct WindowAxis
 {
-    uint taps;
-    uint first;
-    uint step;
-    uint tap;
-    uint limit;
-    uint stride;
-    uint divisor;
-    uint elements;
-    uint weightsStep;
+    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
     uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit;
-    uint reserved0;
+    uint countLimit, reserved0;
 };
 
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #endif
 
@@ -182,57 +162,23 @@ struct Dimension
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
     Dimension blocks[RANK];  // along the dimensions of the output
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputScaleSizes[2];
-    int4 inputScaleStrides[2];
-    int4 inputZeroPointSizes[2];
-    int4 inputZeroPointStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
-    int4 outputStrides[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
-    int4 paddedSizes[2];
+    int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
+        inputZeroPointStrides[2], outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2],
+        outputZeroPointStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
+        windowSize[2], paddedSizes[2];
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
-    int channelAxis;
-    int channelAxis2;
-    int includePadding;
-    int channelAxis3;
-    int channelAxis4;
+    int channelAxis, channelAxis2, includePadding, channelAxis3, channelAxis4;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputScaleSizes[2];
-    int4 inputScaleStrides[2];
-    int4 inputZeroPointSizes[2];
-    int4 inputZeroPointStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
-    int4 outputStrides[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 spatial[2];
-    int4 windowSize[2];
-    int4 paddedSizes[2];
+    int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
+        inputZeroPointStrides[2], outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2],
+        outputZeroPointStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
+        windowSize[2], paddedSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channelAxis;
-    int channelAxis2;
-    int includePadding;
-    int channelAxis3;
-    int channelAxis4;
+    int channelAxis, channelAxis2, includePadding, channelAxis3, channelAxis4;
 #endif
 };
 
@@ -252,7 +198,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -264,10 +210,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -355,10 +298,7 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 uint LeadingZeros(uint64_t x)
 {
@@ -388,16 +328,10 @@ float WideToFloat(int64_t x)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -408,10 +342,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 int64_t Convert(float x, int64_t type)
 {
@@ -430,10 +361,7 @@ int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
-float RoundEven(float x)
-{
-    return round(x);
-}
+float RoundEven(float x) { return round(x); }
 
 // Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
@@ -442,16 +370,10 @@ float Quantize(float x, int lowest, int highest)
 }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -537,10 +459,7 @@ float Divide(float a, float b)
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
 // that integer changes, and for divisors of extreme magnitude, which drivers may flush.
@@ -562,18 +481,12 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
-
-// The element at a coordinate, which is clamped to the tensor
+INPUT_SCALE_VALUE LoadInputScale(uint offset) { return (INPUT_SCALE_VALUE)inputScaleTensor[offset]; }
 INPUT_SCALE_VALUE ReadInputScale(List at)
 {
-    return (INPUT_SCALE_VALUE)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides,
-        INPUT_SCALE_SIZES_LENGTH)];
+    return LoadInputScale(ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_SIZES_LENGTH));
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -583,19 +496,16 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
     return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
         INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+OUTPUT_SCALE_VALUE LoadOutputScale(uint offset) { return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset]; }
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-    return (OUTPUT_SCALE_VALUE)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides,
-        OUTPUT_SCALE_SIZES_LENGTH)];
+    return LoadOutputScale(ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH));
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -605,8 +515,6 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
     return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
@@ -625,25 +533,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
+OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
-{
-    return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST);
-}
-
-int Dilation(int d)
-{
-    return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
-}
+int Dilation(int d) { return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d); }
 
 List Position(List o, List w)
 {
@@ -656,7 +551,7 @@ List Position(List o, List w)
     return result;
 }
 
-List Entries(int d, int i)
+List PickList(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
@@ -667,24 +562,16 @@ List Entries(int d, int i)
     return result;
 }
 
-int Pick(int d, int i)
-{
-    return (int)ReadInputZeroPoint(Entries(d, i));
-}
+int Pick(int d, int i) { return (int)ReadInputZeroPoint(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (INPUT_ZERO_POINT_PRESENT != 0)
-    {
+    if (INPUT_ZERO_POINT_PRESENT)
         return Pick(d, i);
-    }
     return 0;
 }
 
-int FromZero(List at)
-{
-    return Zero(channelAxis, Entry(at, 1));
-}
+int FromZero(List at) { return Zero(channelAxis, Entry(at, 1)); }
 
 bool Valid(List at, List w)
 {
@@ -706,15 +593,13 @@ int64_t Exact(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             if (Valid(at, w))
-            {
                 result += (int)ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w))) - FromZero(at);
-            }
         }
     }
     return result;
 }
 
-List Entries2(int d, int i)
+List PickList2(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_SCALE_SIZES_LENGTH;
@@ -725,15 +610,9 @@ List Entries2(int d, int i)
     return result;
 }
 
-precise REAL_VALUE Pick2(int d, int i)
-{
-    return (REAL_VALUE)ReadInputScale(Entries2(d, i));
-}
+precise REAL_VALUE ByPick(int d, int i) { return (REAL_VALUE)ReadInputScale(PickList2(d, i)); }
 
-precise REAL_VALUE By(List at)
-{
-    return Pick2(channelAxis2, Entry(at, 1));
-}
+precise REAL_VALUE By(List at) { return ByPick(channelAxis2, Entry(at, 1)); }
 
 List Padded(List c)
 {
@@ -745,16 +624,14 @@ List Padded(List c)
     return result;
 }
 
-bool Chosen(List o, List w)
+bool CountChoice(List o, List w)
 {
     if (includePadding != 0)
-    {
         return InBounds(Padded(Position(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
-    }
     return InBounds(Position(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-int64_t SumOf(List o)
+int64_t CountSum(List o)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = Zeros(wLast.length);
@@ -768,21 +645,16 @@ int64_t SumOf(List o)
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            if (Chosen(o, w))
-            {
+            if (CountChoice(o, w))
                 result += 1;
-            }
         }
     }
     return result;
 }
 
-int64_t Count(List o)
-{
-    return max(SumOf(o), (int64_t)1);
-}
+int64_t Count(List o) { return max(CountSum(o), (int64_t)1); }
 
-List Entries3(int d, int i)
+List PickList3(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
@@ -793,17 +665,11 @@ List Entries3(int d, int i)
     return result;
 }
 
-precise REAL_VALUE Pick3(int d, int i)
-{
-    return (REAL_VALUE)ReadOutputScale(Entries3(d, i));
-}
+precise REAL_VALUE ByPick2(int d, int i) { return (REAL_VALUE)ReadOutputScale(PickList3(d, i)); }
 
-precise REAL_VALUE By2(List at)
-{
-    return Pick3(channelAxis3, Entry(at, 1));
-}
+precise REAL_VALUE OutputBy(List at) { return ByPick2(channelAxis3, Entry(at, 1)); }
 
-List Entries4(int d, int i)
+List PickList4(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
@@ -814,17 +680,12 @@ List Entries4(int d, int i)
     return result;
 }
 
-int Pick4(int d, int i)
-{
-    return (int)ReadOutputZeroPoint(Entries4(d, i));
-}
+int ZeroPick(int d, int i) { return (int)ReadOutputZeroPoint(PickList4(d, i)); }
 
-int Zero2(int d, int i)
+int OutputZero(int d, int i)
 {
-    if (OUTPUT_ZERO_POINT_PRESENT != 0)
-    {
-        return Pick4(d, i);
-    }
+    if (OUTPUT_ZERO_POINT_PRESENT)
+        return ZeroPick(d, i);
     return 0;
 }
 
@@ -833,7 +694,7 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
     return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
 }
 
-List Entries5(List at)
+List OutputList(List at)
 {
     List result = (List)0;
     result.length = INPUT_SCALE_SIZES_LENGTH;
@@ -845,7 +706,7 @@ List Entries5(List at)
     return result;
 }
 
-List Entries6(List at)
+List OutputList2(List at)
 {
     List result = (List)0;
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
@@ -857,7 +718,7 @@ List Entries6(List at)
     return result;
 }
 
-List Entries7(List at)
+List OutputList3(List at)
 {
     List result = (List)0;
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
@@ -869,16 +730,14 @@ List Entries7(List at)
     return result;
 }
 
-int Chosen2(List at)
+int OutputChoice(List at)
 {
-    if (OUTPUT_ZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadOutputZeroPoint(Entries7(at));
-    }
+    if (OUTPUT_ZERO_POINT_PRESENT)
+        return (int)ReadOutputZeroPoint(OutputList3(at));
     return 0;
 }
 
-List Entries8(List at)
+List OutputList4(List at)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
@@ -890,12 +749,10 @@ List Entries8(List at)
     return result;
 }
 
-int Chosen3(List at)
+int OutputChoice2(List at)
 {
-    if (INPUT_ZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadInputZeroPoint(Entries8(at));
-    }
+    if (INPUT_ZERO_POINT_PRESENT)
+        return (int)ReadInputZeroPoint(OutputList4(at));
     return 0;
 }
 
@@ -954,8 +811,8 @@ OUTPUT_VALUE Finished(List at, int64_t total)
         counted *= max(min(within, (int)windowSizes[d].size) - before, 0);
     }
     return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Divide(Convert(total, (REAL_VALUE)0)
-        * (REAL_VALUE)ReadInputScale(Entries5(at)), Convert(max(counted, 1), (REAL_VALUE)0)),
-        (REAL_VALUE)ReadOutputScale(Entries6(at))) + Convert(Chosen2(at), (REAL_VALUE)0));
+        * (REAL_VALUE)ReadInputScale(OutputList(at)), Convert(max(counted, 1), (REAL_VALUE)0)),
+        (REAL_VALUE)ReadOutputScale(OutputList2(at))) + Convert(OutputChoice(at), (REAL_VALUE)0));
 }
 
 // The first element of a block; false beyond the last one
@@ -1032,7 +889,7 @@ Origin OriginOf(List at)
     [unroll]
     for (n = 0; n < BLOCK_CHANNELS; n++)
     {
-        origin.less[n] = Chosen3(at);
+        origin.less[n] = OutputChoice2(at);
         at.entries[ADJACENT_AXIS]++;
     }
     return origin;
@@ -1211,13 +1068,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         List at = begin;
         at.entries[RANK - 1] += k;
         word |= ((uint)(OUTPUT_VALUE)Coded(Divide(Convert(Exact(at), (REAL_VALUE)0) * By(at),
-            Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), By2(at), Zero2(channelAxis4, Entry(at, 1))) & 0xff)
-            << (8 * k);
+            Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), OutputBy(at),
+            OutputZero(channelAxis4, Entry(at, 1))) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
     WriteOutput(at, (OUTPUT_VALUE)Coded(Divide(Convert(Exact(at), (REAL_VALUE)0) * By(at),
-        Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), By2(at), Zero2(channelAxis4, Entry(at, 1))));
+        Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), OutputBy(at), OutputZero(channelAxis4, Entry(at, 1))));
 #endif
 #endif
 #endif

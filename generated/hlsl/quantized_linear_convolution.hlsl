@@ -71,17 +71,9 @@
 //              takes shader model 6.4
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or FILTER or FILTER_SCALE or FILTER_ZERO_POINT or
 // BIAS or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: INT8, UINT8
-//   InputScaleTensor: FLOAT32
-//   InputZeroPointTensor: INT8, UINT8
-//   FilterTensor: INT8, UINT8
-//   FilterScaleTensor: FLOAT32
-//   FilterZeroPointTensor: INT8, UINT8
-//   BiasTensor: INT32
-//   OutputScaleTensor: FLOAT32
-//   OutputZeroPointTensor: INT8, UINT8
-//   OutputTensor: INT8, UINT8
+//   X_TYPE     its data type. InputScaleTensor, FilterScaleTensor, OutputScaleTensor: FLOAT32; BiasTensor: INT32;
+//              InputTensor, InputZeroPointTensor, FilterTensor, FilterZeroPointTensor, OutputZeroPointTensor,
+//              OutputTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions, for INPUT, INPUT_SCALE, INPUT_ZERO_POINT, FILTER_SCALE, FILTER_ZERO_POINT, BIAS,
 //              OUTPUT_SCALE, OUTPUT_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
@@ -97,34 +89,26 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef INPUT_ZERO_POINT_TYPE
-#define INPUT_ZERO_POINT_PRESENT 1
-#else
-#define INPUT_ZERO_POINT_PRESENT 0
+#ifndef INPUT_ZERO_POINT_TYPE
 #define INPUT_ZERO_POINT_TYPE UINT32
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef FILTER_ZERO_POINT_TYPE
-#define FILTER_ZERO_POINT_PRESENT 1
-#else
-#define FILTER_ZERO_POINT_PRESENT 0
+#define INPUT_ZERO_POINT_PRESENT (INPUT_ZERO_POINT_SIZES_LENGTH > 0)
+#ifndef FILTER_ZERO_POINT_TYPE
 #define FILTER_ZERO_POINT_TYPE UINT32
 #define FILTER_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
+#define FILTER_ZERO_POINT_PRESENT (FILTER_ZERO_POINT_SIZES_LENGTH > 0)
+#ifndef BIAS_TYPE
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_ZERO_POINT_TYPE
-#define OUTPUT_ZERO_POINT_PRESENT 1
-#else
-#define OUTPUT_ZERO_POINT_PRESENT 0
+#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
+#ifndef OUTPUT_ZERO_POINT_TYPE
 #define OUTPUT_ZERO_POINT_TYPE UINT32
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
+#define OUTPUT_ZERO_POINT_PRESENT (OUTPUT_ZERO_POINT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -271,34 +255,23 @@ typedef uint ScratchBuffer;
 #if PASS == 1
 struct WindowAxis
 {
-    uint taps;
-    uint first;
-    uint step;
-    uint tap;
-    uint limit;
-    uint stride;
-    uint divisor;
-    uint elements;
-    uint weightsStep;
+    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
     uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit;
-    uint reserved0;
+    uint countLimit, reserved0;
 };
 
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 #endif
 
@@ -308,96 +281,28 @@ struct Dimension
     WindowAxis windowAxes[WINDOW_RANK];
     Dimension windowSizes[WINDOW_RANK];
     Dimension blocks[RANK];  // along the dimensions of the output
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputScaleSizes[2];
-    int4 inputScaleStrides[2];
-    int4 inputZeroPointSizes[2];
-    int4 inputZeroPointStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 filterScaleSizes[2];
-    int4 filterScaleStrides[2];
-    int4 filterZeroPointSizes[2];
-    int4 filterZeroPointStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
-    int4 outputStrides[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 inputSizes2[2];
-    int4 window[2];
-    int4 number[2];
-    int4 number2[2];
-    int4 number3[2];
-    int4 number4[2];
-    int4 groupCountReciprocals[2];
+    int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
+        inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterScaleSizes[2], filterScaleStrides[2],
+        filterZeroPointSizes[2], filterZeroPointStrides[2], biasSizes[2], biasStrides[2], outputScaleSizes[2],
+        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2],
+        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2], number2[2],
+        number3[2], number4[2], groupCountReciprocals[2];
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
-    uint channels;
-    uint groupRows;
-    uint weightsFirst;
-    uint weightsRowStep;
-    uint weightsChannelStep;
-    uint weightsGroupStep;
-    int channelAxis;
-    int inputs;
-    int channelAxis2;
+    uint channels, groupRows, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
+    int channelAxis, inputs, channelAxis2;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
-    int4 leftSteps[2];
-    int4 rightSteps[2];
-    int4 windowSizes[2];
-    int4 windowFirst[2];
-    int4 windowSteps[2];
-    int4 windowTaps[2];
-    int4 windowLimits[2];
-    int4 windowStrides[2];
-    int4 windowDivisors[2];
-    int4 windowPeriods[2];
-    int4 windowLeftSteps[2];
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputScaleSizes[2];
-    int4 inputScaleStrides[2];
-    int4 inputZeroPointSizes[2];
-    int4 inputZeroPointStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 filterScaleSizes[2];
-    int4 filterScaleStrides[2];
-    int4 filterZeroPointSizes[2];
-    int4 filterZeroPointStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
-    int4 outputStrides[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 inputSizes2[2];
-    int4 window[2];
-    int4 number[2];
-    int4 number2[2];
-    int4 number3[2];
-    int4 number4[2];
-    int4 groupCountReciprocals[2];
-    uint matrices;
-    uint matrixRows;
-    uint matrixColumns;
+    int4 leftSteps[2], rightSteps[2], windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2],
+        windowStrides[2], windowDivisors[2], windowPeriods[2], windowLeftSteps[2], inputSizes[2], inputStrides[2],
+        inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2],
+        filterStrides[2], filterScaleSizes[2], filterScaleStrides[2], filterZeroPointSizes[2],
+        filterZeroPointStrides[2], biasSizes[2], biasStrides[2], outputScaleSizes[2], outputScaleStrides[2],
+        outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2], groupCount2[2], strides[2],
+        dilations[2], startPadding[2], inputSizes2[2], window[2], number[2], number2[2], number3[2], number4[2],
+        groupCountReciprocals[2];
+    uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
     uint rightDepthStep;
@@ -405,52 +310,20 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    uint channels;
-    uint taps;
-    uint leftFirst;
-    uint leftMatrixStep;
-    int channelAxis;
-    int inputs;
-    int channelAxis2;
+    uint channels, taps, leftFirst, leftMatrixStep;
+    int channelAxis, inputs, channelAxis2;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputScaleSizes[2];
-    int4 inputScaleStrides[2];
-    int4 inputZeroPointSizes[2];
-    int4 inputZeroPointStrides[2];
-    int4 filterSizes[2];
-    int4 filterStrides[2];
-    int4 filterScaleSizes[2];
-    int4 filterScaleStrides[2];
-    int4 filterZeroPointSizes[2];
-    int4 filterZeroPointStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
-    int4 outputStrides[2];
-    int4 groupCount[2];
-    int4 groupCount2[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 inputSizes2[2];
-    int4 window[2];
-    int4 number[2];
-    int4 number2[2];
-    int4 number3[2];
-    int4 number4[2];
-    int4 groupCountReciprocals[2];
+    int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
+        inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterScaleSizes[2], filterScaleStrides[2],
+        filterZeroPointSizes[2], filterZeroPointStrides[2], biasSizes[2], biasStrides[2], outputScaleSizes[2],
+        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2],
+        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2], number2[2],
+        number3[2], number4[2], groupCountReciprocals[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channelAxis;
-    int inputs;
-    int channelAxis2;
+    int channelAxis, inputs, channelAxis2;
 #endif
 };
 
@@ -470,16 +343,13 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -491,10 +361,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 List Join(List left, List right)
 {
@@ -628,10 +495,7 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 uint LeadingZeros(uint64_t x)
 {
@@ -661,16 +525,10 @@ float WideToFloat(int64_t x)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -681,10 +539,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 int64_t Convert(float x, int64_t type)
 {
@@ -703,10 +558,7 @@ int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
-float RoundEven(float x)
-{
-    return round(x);
-}
+float RoundEven(float x) { return round(x); }
 
 // Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
@@ -715,16 +567,10 @@ float Quantize(float x, int lowest, int highest)
 }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -810,10 +656,7 @@ float Divide(float a, float b)
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
 // that integer changes, and for divisors of extreme magnitude, which drivers may flush.
@@ -835,18 +678,12 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
-
-// The element at a coordinate, which is clamped to the tensor
+INPUT_SCALE_VALUE LoadInputScale(uint offset) { return (INPUT_SCALE_VALUE)inputScaleTensor[offset]; }
 INPUT_SCALE_VALUE ReadInputScale(List at)
 {
-    return (INPUT_SCALE_VALUE)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides,
-        INPUT_SCALE_SIZES_LENGTH)];
+    return LoadInputScale(ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_SIZES_LENGTH));
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -856,8 +693,6 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
     return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
     return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
@@ -870,18 +705,15 @@ FILTER_VALUE LoadFilter(uint offset)
     const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
     return (FILTER_VALUE)above >> (32 - FILTER_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 FILTER_VALUE ReadFilter(List at)
 {
     return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
 }
 
-// The element at a coordinate, which is clamped to the tensor
+FILTER_SCALE_VALUE LoadFilterScale(uint offset) { return (FILTER_SCALE_VALUE)filterScaleTensor[offset]; }
 FILTER_SCALE_VALUE ReadFilterScale(List at)
 {
-    return (FILTER_SCALE_VALUE)filterScaleTensor[ClampedOffset(at, filterScaleSizes, filterScaleStrides,
-        FILTER_SCALE_SIZES_LENGTH)];
+    return LoadFilterScale(ClampedOffset(at, filterScaleSizes, filterScaleStrides, FILTER_SCALE_SIZES_LENGTH));
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -891,26 +723,22 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
     return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
     return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
         filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
-    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
-        : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? LoadBias(ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)) : (BIAS_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+OUTPUT_SCALE_VALUE LoadOutputScale(uint offset) { return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset]; }
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-    return (OUTPUT_SCALE_VALUE)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides,
-        OUTPUT_SCALE_SIZES_LENGTH)];
+    return LoadOutputScale(ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH));
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -920,8 +748,6 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
     return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
@@ -940,20 +766,10 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
-
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
-{
-    return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST);
-}
+OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
 List Channel(List at)
 {
@@ -978,7 +794,7 @@ List Position(List at, List w)
     return result;
 }
 
-List Entries(int d, int i)
+List PickList(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
@@ -989,17 +805,12 @@ List Entries(int d, int i)
     return result;
 }
 
-int Pick(int d, int i)
-{
-    return (int)ReadInputZeroPoint(Entries(d, i));
-}
+int Pick(int d, int i) { return (int)ReadInputZeroPoint(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (INPUT_ZERO_POINT_PRESENT != 0)
-    {
+    if (INPUT_ZERO_POINT_PRESENT)
         return Pick(d, i);
-    }
     return 0;
 }
 
@@ -1008,12 +819,9 @@ int Value(List at, int k, List w)
     return (int)ReadInput(Join(Listed(Entry(at, 0), InputChannel(at, k)), Position(at, w))) - Zero(0, 0);
 }
 
-int Filter(List at, int k, List w)
-{
-    return (int)ReadFilter(Join(Listed(Entry(at, 1), k), w));
-}
+int Filter(List at, int k, List w) { return (int)ReadFilter(Join(Listed(Entry(at, 1), k), w)); }
 
-List Entries2(int d, int i)
+List PickList2(int d, int i)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -1024,24 +832,16 @@ List Entries2(int d, int i)
     return result;
 }
 
-int Pick2(int d, int i)
-{
-    return (int)ReadFilterZeroPoint(Entries2(d, i));
-}
+int ZeroPick(int d, int i) { return (int)ReadFilterZeroPoint(PickList2(d, i)); }
 
-int Zero2(int d, int i)
+int WeightZero(int d, int i)
 {
-    if (FILTER_ZERO_POINT_PRESENT != 0)
-    {
-        return Pick2(d, i);
-    }
+    if (FILTER_ZERO_POINT_PRESENT)
+        return ZeroPick(d, i);
     return 0;
 }
 
-int Weight(List at, int k, List w)
-{
-    return Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1));
-}
+int Weight(List at, int k, List w) { return Filter(at, k, w) - WeightZero(channelAxis, Entry(at, 1)); }
 
 bool ReadsInput(List at, List w)
 {
@@ -1068,16 +868,14 @@ int64_t Exact(List at)
             {
                 [loop]
                 for (int k = kFirst; k < kLast; k++)
-                {
                     result += Value(at, k, w) * Weight(at, k, w);
-                }
             }
         }
     }
     return result;
 }
 
-List Entries3(int d, int i)
+List PickList3(int d, int i)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1087,21 +885,16 @@ List Entries3(int d, int i)
     return result;
 }
 
-int Pick3(int d, int i)
-{
-    return (int)ReadBias(Entries3(d, i));
-}
+int ZeroPick2(int d, int i) { return (int)ReadBias(PickList3(d, i)); }
 
-int Zero3(int d, int i)
+int OutputZero(int d, int i)
 {
-    if (BIAS_PRESENT != 0)
-    {
-        return Pick3(d, i);
-    }
+    if (BIAS_PRESENT)
+        return ZeroPick2(d, i);
     return 0;
 }
 
-List Entries4(int d, int i)
+List PickList4(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_SCALE_SIZES_LENGTH;
@@ -1112,12 +905,9 @@ List Entries4(int d, int i)
     return result;
 }
 
-precise REAL_VALUE Pick4(int d, int i)
-{
-    return (REAL_VALUE)ReadInputScale(Entries4(d, i));
-}
+precise REAL_VALUE OutputPick(int d, int i) { return (REAL_VALUE)ReadInputScale(PickList4(d, i)); }
 
-List Entries5(int d, int i)
+List PickList5(int d, int i)
 {
     List result = (List)0;
     result.length = FILTER_SCALE_SIZES_LENGTH;
@@ -1128,12 +918,9 @@ List Entries5(int d, int i)
     return result;
 }
 
-precise REAL_VALUE Pick5(int d, int i)
-{
-    return (REAL_VALUE)ReadFilterScale(Entries5(d, i));
-}
+precise REAL_VALUE OutputPick2(int d, int i) { return (REAL_VALUE)ReadFilterScale(PickList5(d, i)); }
 
-List Entries6(int d, int i)
+List PickList6(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
@@ -1144,12 +931,9 @@ List Entries6(int d, int i)
     return result;
 }
 
-precise REAL_VALUE Pick6(int d, int i)
-{
-    return (REAL_VALUE)ReadOutputScale(Entries6(d, i));
-}
+precise REAL_VALUE OutputPick3(int d, int i) { return (REAL_VALUE)ReadOutputScale(PickList6(d, i)); }
 
-List Entries7(int d, int i)
+List PickList7(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
@@ -1160,17 +944,12 @@ List Entries7(int d, int i)
     return result;
 }
 
-int Pick7(int d, int i)
-{
-    return (int)ReadOutputZeroPoint(Entries7(d, i));
-}
+int ZeroPick3(int d, int i) { return (int)ReadOutputZeroPoint(PickList7(d, i)); }
 
-int Zero4(int d, int i)
+int OutputZero2(int d, int i)
 {
-    if (OUTPUT_ZERO_POINT_PRESENT != 0)
-    {
-        return Pick7(d, i);
-    }
+    if (OUTPUT_ZERO_POINT_PRESENT)
+        return ZeroPick3(d, i);
     return 0;
 }
 
@@ -1179,7 +958,7 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
     return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
 }
 
-List Entries8(List at)
+List OutputList(List at)
 {
     List result = (List)0;
     result.length = BIAS_SIZES_LENGTH;
@@ -1190,16 +969,14 @@ List Entries8(List at)
     return result;
 }
 
-int Chosen(List at)
+int OutputChoice(List at)
 {
-    if (BIAS_PRESENT != 0)
-    {
-        return (int)ReadBias(Entries8(at));
-    }
+    if (BIAS_PRESENT)
+        return (int)ReadBias(OutputList(at));
     return 0;
 }
 
-List Entries9(List at)
+List OutputList2(List at)
 {
     List result = (List)0;
     result.length = FILTER_SCALE_SIZES_LENGTH;
@@ -1211,16 +988,14 @@ List Entries9(List at)
     return result;
 }
 
-int Chosen2()
+int OutputChoice2()
 {
-    if (OUTPUT_ZERO_POINT_PRESENT != 0)
-    {
+    if (OUTPUT_ZERO_POINT_PRESENT)
         return (int)ReadOutputZeroPoint(ListOf(number3[0], number3[1], NUMBER3_LENGTH));
-    }
     return 0;
 }
 
-List Entries10(List at)
+List OutputList3(List at)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -1232,43 +1007,33 @@ List Entries10(List at)
     return result;
 }
 
-int Chosen3(List at)
+int OutputChoice3(List at)
 {
-    if (FILTER_ZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadFilterZeroPoint(Entries10(at));
-    }
+    if (FILTER_ZERO_POINT_PRESENT)
+        return (int)ReadFilterZeroPoint(OutputList3(at));
     return 0;
 }
 
-int Chosen4()
+int OutputChoice4()
 {
-    if (INPUT_ZERO_POINT_PRESENT != 0)
-    {
+    if (INPUT_ZERO_POINT_PRESENT)
         return (int)ReadInputZeroPoint(ListOf(number4[0], number4[1], NUMBER4_LENGTH));
-    }
     return 0;
 }
 
 #if PASS >= 1
-int LeftZeroPoint(List at)
-{
-    return Chosen3(at);
-}
+int LeftZeroPoint(List at) { return OutputChoice3(at); }
 
-int RightZeroPoint(List at)
-{
-    return Chosen4();
-}
+int RightZeroPoint(List at) { return OutputChoice4(); }
 
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert((int64_t)total + (int64_t)Chosen(at),
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert((int64_t)total + (int64_t)OutputChoice(at),
         (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))
-        * (REAL_VALUE)ReadFilterScale(Entries9(at)),
+        * (REAL_VALUE)ReadFilterScale(OutputList2(at)),
         (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH)))
-        + Convert(Chosen2(), (REAL_VALUE)0));
+        + Convert(OutputChoice2(), (REAL_VALUE)0));
 }
 #endif
 
@@ -1570,10 +1335,7 @@ List PositionOf(uint number, uint y, uint x)
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
-uint PartPitch()
-{
-    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
-}
+uint PartPitch() { return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4; }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
@@ -1584,17 +1346,11 @@ uint PartOf(uint part, uint number, uint y, uint x)
 }
 
 // The words of all partial sums, which packed factors follow
-uint PartWords()
-{
-    return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
-}
+uint PartWords() { return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0; }
 #endif
 
 #if PASS == 2 || PASS == 4
-uint SizeAlong(int d)
-{
-    return (uint)windowSizes[d / 4][d % 4];
-}
+uint SizeAlong(int d) { return (uint)windowSizes[d / 4][d % 4]; }
 
 // A column's window on the right factor: the coordinates of its first tap, and the offset apart from the window's
 // dimensions
@@ -2538,13 +2294,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)(OUTPUT_VALUE)Coded(Convert(Exact(at) + (int64_t)Zero3(1, Entry(at, 1)), (REAL_VALUE)0)
-            * Pick4(0, 0) * Pick5(channelAxis2, Entry(at, 1)), Pick6(0, 0), Zero4(0, 0)) & 0xff) << (8 * k);
+        word |= ((uint)(OUTPUT_VALUE)Coded(Convert(Exact(at) + (int64_t)OutputZero(1, Entry(at, 1)), (REAL_VALUE)0)
+            * OutputPick(0, 0) * OutputPick2(channelAxis2, Entry(at, 1)), OutputPick3(0, 0), OutputZero2(0, 0)) & 0xff)
+            << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at) + (int64_t)Zero3(1, Entry(at, 1)), (REAL_VALUE)0)
-        * Pick4(0, 0) * Pick5(channelAxis2, Entry(at, 1)), Pick6(0, 0), Zero4(0, 0)));
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at) + (int64_t)OutputZero(1, Entry(at, 1)), (REAL_VALUE)0)
+        * OutputPick(0, 0) * OutputPick2(channelAxis2, Entry(at, 1)), OutputPick3(0, 0), OutputZero2(0, 0)));
 #endif
 #endif
 #endif

@@ -42,16 +42,8 @@
 //              takes shader model 6.4
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
 // OUTPUT_ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type
-//   ATensor: INT8, UINT8
-//   AScaleTensor: FLOAT32
-//   AZeroPointTensor: INT8, UINT8
-//   BTensor: INT8, UINT8
-//   BScaleTensor: FLOAT32
-//   BZeroPointTensor: INT8, UINT8
-//   OutputScaleTensor: FLOAT32
-//   OutputZeroPointTensor: INT8, UINT8
-//   OutputTensor: INT8, UINT8
+//   X_TYPE     its data type. AScaleTensor, BScaleTensor, OutputScaleTensor: FLOAT32; ATensor, AZeroPointTensor,
+//              BTensor, BZeroPointTensor, OutputZeroPointTensor, OutputTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions, for A, ASCALE, AZERO_POINT, BZERO_POINT, OUTPUT_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -63,27 +55,21 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef AZERO_POINT_TYPE
-#define AZERO_POINT_PRESENT 1
-#else
-#define AZERO_POINT_PRESENT 0
+#ifndef AZERO_POINT_TYPE
 #define AZERO_POINT_TYPE UINT32
 #define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef BZERO_POINT_TYPE
-#define BZERO_POINT_PRESENT 1
-#else
-#define BZERO_POINT_PRESENT 0
+#define AZERO_POINT_PRESENT (AZERO_POINT_SIZES_LENGTH > 0)
+#ifndef BZERO_POINT_TYPE
 #define BZERO_POINT_TYPE UINT32
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_ZERO_POINT_TYPE
-#define OUTPUT_ZERO_POINT_PRESENT 1
-#else
-#define OUTPUT_ZERO_POINT_PRESENT 0
+#define BZERO_POINT_PRESENT (BZERO_POINT_SIZES_LENGTH > 0)
+#ifndef OUTPUT_ZERO_POINT_TYPE
 #define OUTPUT_ZERO_POINT_TYPE UINT32
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
+#define OUTPUT_ZERO_POINT_PRESENT (OUTPUT_ZERO_POINT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -212,8 +198,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(10, 0)]] cbuffer Params : register(b0)
@@ -221,28 +206,11 @@ struct Dimension
 #if PASS >= 1
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
-    int4 leftSteps[2];
-    int4 rightSteps[2];
-    int4 aSizes[2];
-    int4 aStrides[2];
-    int4 aScaleSizes[2];
-    int4 aScaleStrides[2];
-    int4 aZeroPointSizes[2];
-    int4 aZeroPointStrides[2];
-    int4 bSizes[2];
-    int4 bStrides[2];
-    int4 bScaleSizes[2];
-    int4 bScaleStrides[2];
-    int4 bZeroPointSizes[2];
-    int4 bZeroPointStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
-    int4 outputStrides[2];
-    uint matrices;
-    uint matrixRows;
-    uint matrixColumns;
+    int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2],
+        aZeroPointStrides[2], bSizes[2], bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2],
+        bZeroPointStrides[2], outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2],
+        outputZeroPointStrides[2], outputStrides[2];
+    uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
     uint rightDepthStep;
@@ -250,46 +218,16 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    int r;
-    int rowAxis;
-    int r2;
-    int columnAxis;
-    int k2;
-    int rowAxis2;
-    int columnAxis2;
-    int rowAxis3;
-    int rowAxis4;
+    int r, rowAxis, r2, columnAxis, k2, rowAxis2, columnAxis2, rowAxis3, rowAxis4;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 aSizes[2];
-    int4 aStrides[2];
-    int4 aScaleSizes[2];
-    int4 aScaleStrides[2];
-    int4 aZeroPointSizes[2];
-    int4 aZeroPointStrides[2];
-    int4 bSizes[2];
-    int4 bStrides[2];
-    int4 bScaleSizes[2];
-    int4 bScaleStrides[2];
-    int4 bZeroPointSizes[2];
-    int4 bZeroPointStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
-    int4 outputStrides[2];
+    int4 aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
+        bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2], bZeroPointStrides[2], outputScaleSizes[2],
+        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int r;
-    int rowAxis;
-    int r2;
-    int columnAxis;
-    int k2;
-    int rowAxis2;
-    int columnAxis2;
-    int rowAxis3;
-    int rowAxis4;
+    int r, rowAxis, r2, columnAxis, k2, rowAxis2, columnAxis2, rowAxis3, rowAxis4;
 #endif
 };
 
@@ -309,24 +247,19 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
+    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -338,10 +271,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -388,10 +318,7 @@ uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 uint LeadingZeros(uint64_t x)
 {
@@ -421,16 +348,10 @@ float WideToFloat(int64_t x)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -441,10 +362,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 int64_t Convert(float x, int64_t type)
 {
@@ -463,10 +381,7 @@ int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
-float RoundEven(float x)
-{
-    return round(x);
-}
+float RoundEven(float x) { return round(x); }
 
 // Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
@@ -475,16 +390,10 @@ float Quantize(float x, int lowest, int highest)
 }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -570,10 +479,7 @@ float Divide(float a, float b)
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
 // that integer changes, and for divisors of extreme magnitude, which drivers may flush.
@@ -595,17 +501,12 @@ A_VALUE LoadA(uint offset)
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-A_VALUE ReadA(List at)
-{
-    return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH));
-}
-
-// The element at a coordinate, which is clamped to the tensor
+ASCALE_VALUE LoadAScale(uint offset) { return (ASCALE_VALUE)aScaleTensor[offset]; }
 ASCALE_VALUE ReadAScale(List at)
 {
-    return (ASCALE_VALUE)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH)];
+    return LoadAScale(ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH));
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -615,8 +516,6 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
     return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
     return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
@@ -629,17 +528,12 @@ B_VALUE LoadB(uint offset)
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
-B_VALUE ReadB(List at)
-{
-    return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH));
-}
-
-// The element at a coordinate, which is clamped to the tensor
+BSCALE_VALUE LoadBScale(uint offset) { return (BSCALE_VALUE)bScaleTensor[offset]; }
 BSCALE_VALUE ReadBScale(List at)
 {
-    return (BSCALE_VALUE)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH)];
+    return LoadBScale(ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH));
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
@@ -649,19 +543,16 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
     return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
     return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
         BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+OUTPUT_SCALE_VALUE LoadOutputScale(uint offset) { return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset]; }
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-    return (OUTPUT_SCALE_VALUE)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides,
-        OUTPUT_SCALE_SIZES_LENGTH)];
+    return LoadOutputScale(ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH));
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -671,8 +562,6 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
         << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
     return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
 }
-
-// The element at a coordinate, which is clamped to the tensor
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
     return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
@@ -691,27 +580,14 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
+OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
-{
-    return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST);
-}
+int I(List at) { return Entry(at, r2); }
 
-int I(List at)
-{
-    return Entry(at, r2);
-}
-
-List Entries(int d, int i)
+List PickList(int d, int i)
 {
     List result = (List)0;
     result.length = AZERO_POINT_SIZES_LENGTH;
@@ -722,31 +598,20 @@ List Entries(int d, int i)
     return result;
 }
 
-int Pick(int d, int i)
-{
-    return (int)ReadAZeroPoint(Entries(d, i));
-}
+int Pick(int d, int i) { return (int)ReadAZeroPoint(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (AZERO_POINT_PRESENT != 0)
-    {
+    if (AZERO_POINT_PRESENT)
         return Pick(d, i);
-    }
     return 0;
 }
 
-int Left(List at, int k)
-{
-    return (int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at));
-}
+int Left(List at, int k) { return (int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at)); }
 
-int J(List at)
-{
-    return Entry(at, r);
-}
+int J(List at) { return Entry(at, r); }
 
-List Entries2(int d, int i)
+List PickList2(int d, int i)
 {
     List result = (List)0;
     result.length = BZERO_POINT_SIZES_LENGTH;
@@ -757,24 +622,16 @@ List Entries2(int d, int i)
     return result;
 }
 
-int Pick2(int d, int i)
-{
-    return (int)ReadBZeroPoint(Entries2(d, i));
-}
+int ZeroPick(int d, int i) { return (int)ReadBZeroPoint(PickList2(d, i)); }
 
-int Zero2(int d, int i)
+int RightZero(int d, int i)
 {
-    if (BZERO_POINT_PRESENT != 0)
-    {
-        return Pick2(d, i);
-    }
+    if (BZERO_POINT_PRESENT)
+        return ZeroPick(d, i);
     return 0;
 }
 
-int Right(List at, int k)
-{
-    return (int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - Zero2(columnAxis, J(at));
-}
+int Right(List at, int k) { return (int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - RightZero(columnAxis, J(at)); }
 
 int64_t Exact(List at)
 {
@@ -783,13 +640,11 @@ int64_t Exact(List at)
     int64_t result = (int64_t)0;
     [loop]
     for (int k = kFirst; k < kLast; k++)
-    {
         result += Left(at, k) * Right(at, k);
-    }
     return result;
 }
 
-List Entries3(int d, int i)
+List PickList3(int d, int i)
 {
     List result = (List)0;
     result.length = ASCALE_SIZES_LENGTH;
@@ -800,12 +655,9 @@ List Entries3(int d, int i)
     return result;
 }
 
-precise REAL_VALUE Pick3(int d, int i)
-{
-    return (REAL_VALUE)ReadAScale(Entries3(d, i));
-}
+precise REAL_VALUE FactorPick(int d, int i) { return (REAL_VALUE)ReadAScale(PickList3(d, i)); }
 
-List Entries4(int d, int i)
+List PickList4(int d, int i)
 {
     List result = (List)0;
     result.length = BSCALE_SIZES_LENGTH;
@@ -816,17 +668,11 @@ List Entries4(int d, int i)
     return result;
 }
 
-precise REAL_VALUE Pick4(int d, int i)
-{
-    return (REAL_VALUE)ReadBScale(Entries4(d, i));
-}
+precise REAL_VALUE FactorPick2(int d, int i) { return (REAL_VALUE)ReadBScale(PickList4(d, i)); }
 
-precise REAL_VALUE Factor(List at)
-{
-    return Pick3(rowAxis2, I(at)) * Pick4(columnAxis2, J(at));
-}
+precise REAL_VALUE Factor(List at) { return FactorPick(rowAxis2, I(at)) * FactorPick2(columnAxis2, J(at)); }
 
-List Entries5(int d, int i)
+List PickList5(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
@@ -837,12 +683,9 @@ List Entries5(int d, int i)
     return result;
 }
 
-precise REAL_VALUE Pick5(int d, int i)
-{
-    return (REAL_VALUE)ReadOutputScale(Entries5(d, i));
-}
+precise REAL_VALUE OutputPick(int d, int i) { return (REAL_VALUE)ReadOutputScale(PickList5(d, i)); }
 
-List Entries6(int d, int i)
+List PickList6(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
@@ -853,17 +696,12 @@ List Entries6(int d, int i)
     return result;
 }
 
-int Pick6(int d, int i)
-{
-    return (int)ReadOutputZeroPoint(Entries6(d, i));
-}
+int ZeroPick2(int d, int i) { return (int)ReadOutputZeroPoint(PickList6(d, i)); }
 
-int Zero3(int d, int i)
+int OutputZero(int d, int i)
 {
-    if (OUTPUT_ZERO_POINT_PRESENT != 0)
-    {
-        return Pick6(d, i);
-    }
+    if (OUTPUT_ZERO_POINT_PRESENT)
+        return ZeroPick2(d, i);
     return 0;
 }
 
@@ -872,7 +710,7 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
     return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
 }
 
-List Entries7(List at)
+List OutputList(List at)
 {
     List result = (List)0;
     result.length = ASCALE_SIZES_LENGTH;
@@ -884,7 +722,7 @@ List Entries7(List at)
     return result;
 }
 
-List Entries8(List at)
+List OutputList2(List at)
 {
     List result = (List)0;
     result.length = BSCALE_SIZES_LENGTH;
@@ -896,7 +734,7 @@ List Entries8(List at)
     return result;
 }
 
-List Entries9(List at)
+List OutputList3(List at)
 {
     List result = (List)0;
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
@@ -908,7 +746,7 @@ List Entries9(List at)
     return result;
 }
 
-List Entries10(List at)
+List OutputList4(List at)
 {
     List result = (List)0;
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
@@ -920,16 +758,14 @@ List Entries10(List at)
     return result;
 }
 
-int Chosen(List at)
+int OutputChoice(List at)
 {
-    if (OUTPUT_ZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadOutputZeroPoint(Entries10(at));
-    }
+    if (OUTPUT_ZERO_POINT_PRESENT)
+        return (int)ReadOutputZeroPoint(OutputList4(at));
     return 0;
 }
 
-List Entries11(List at)
+List OutputList5(List at)
 {
     List result = (List)0;
     result.length = AZERO_POINT_SIZES_LENGTH;
@@ -941,16 +777,14 @@ List Entries11(List at)
     return result;
 }
 
-int Chosen2(List at)
+int OutputChoice2(List at)
 {
-    if (AZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadAZeroPoint(Entries11(at));
-    }
+    if (AZERO_POINT_PRESENT)
+        return (int)ReadAZeroPoint(OutputList5(at));
     return 0;
 }
 
-List Entries12(List at)
+List OutputList6(List at)
 {
     List result = (List)0;
     result.length = BZERO_POINT_SIZES_LENGTH;
@@ -962,32 +796,24 @@ List Entries12(List at)
     return result;
 }
 
-int Chosen3(List at)
+int OutputChoice3(List at)
 {
-    if (BZERO_POINT_PRESENT != 0)
-    {
-        return (int)ReadBZeroPoint(Entries12(at));
-    }
+    if (BZERO_POINT_PRESENT)
+        return (int)ReadBZeroPoint(OutputList6(at));
     return 0;
 }
 
 #if PASS >= 1
-int LeftZeroPoint(List at)
-{
-    return Chosen2(at);
-}
+int LeftZeroPoint(List at) { return OutputChoice2(at); }
 
-int RightZeroPoint(List at)
-{
-    return Chosen3(at);
-}
+int RightZeroPoint(List at) { return OutputChoice3(at); }
 
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
     return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(total, (REAL_VALUE)0)
-        * ((REAL_VALUE)ReadAScale(Entries7(at)) * (REAL_VALUE)ReadBScale(Entries8(at))),
-        (REAL_VALUE)ReadOutputScale(Entries9(at))) + Convert(Chosen(at), (REAL_VALUE)0));
+        * ((REAL_VALUE)ReadAScale(OutputList(at)) * (REAL_VALUE)ReadBScale(OutputList2(at))),
+        (REAL_VALUE)ReadOutputScale(OutputList3(at))) + Convert(OutputChoice(at), (REAL_VALUE)0));
 }
 #endif
 
@@ -1012,10 +838,7 @@ List PositionOf(uint number, uint y, uint x)
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
-uint PartPitch()
-{
-    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
-}
+uint PartPitch() { return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4; }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
@@ -1792,13 +1615,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)(OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), Pick5(rowAxis3, I(at)),
-            Zero3(rowAxis4, I(at))) & 0xff) << (8 * k);
+        word |= ((uint)(OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), OutputPick(rowAxis3, I(at)),
+            OutputZero(rowAxis4, I(at))) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), Pick5(rowAxis3, I(at)),
-        Zero3(rowAxis4, I(at))));
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), OutputPick(rowAxis3, I(at)),
+        OutputZero(rowAxis4, I(at))));
 #endif
 #endif
 #endif

@@ -21,12 +21,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint outputStride;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint halving, shift, outputStride, reserved0, reserved1, reserved2;
 };
 
 #if VECTOR == 4
@@ -45,9 +40,7 @@ typedef uint Elements;
     uint blocks;  // counters, each for four elements
     uint inputStateStride;
     uint outputStateGiven;  // 1 if there is a next state to write, else 0
-    uint outputStateStride;
-    uint reserved0;
-    uint reserved1;
+    uint outputStateStride, reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

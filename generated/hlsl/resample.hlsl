@@ -36,9 +36,7 @@
 //   SOURCE_VECTOR  adjacent elements of InputTensor loaded at once where columns have one tap each, in a row: 1, 2 or 4
 //   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16, INT8, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT8, UINT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -104,36 +102,28 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
 #if PASS >= 2
     Dimension sizes[RANK];  // of the output: planes, rows, columns
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2];
     float4 scales[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
-    int isLinear;
-    int number;
+    int isLinear, number;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2];
     float4 scales[2];
     int4 keptCoordinateSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst;
-    int isLinear;
-    int number;
+    int keptCoordinateFirst, isLinear, number;
 #endif
 };
 
@@ -153,7 +143,7 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
@@ -162,10 +152,7 @@ List ListOf(int4 first, int4 second, int length)
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -177,10 +164,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
@@ -249,31 +233,19 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -284,10 +256,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 int64_t Convert(float x, int64_t type)
 {
@@ -313,22 +282,13 @@ int LowBits(int x, uint bits) { return x << (32 - bits) >> (32 - bits); }
 uint LowBits(uint x, uint bits) { return x << (32 - bits) >> (32 - bits); }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
-float Ceil(float x)
-{
-    return ceil(x);
-}
+float Ceil(float x) { return ceil(x); }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -414,10 +374,7 @@ float Divide(float a, float b)
 }
 
 // The largest integer not above x; -0 for -0. Exact.
-float Floor(float x)
-{
-    return floor(x);
-}
+float Floor(float x) { return floor(x); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -429,18 +386,12 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
-float Min(float a, float b)
-{
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
-}
+float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -452,12 +403,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -475,71 +421,43 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 #if PASS < 2
+
+// Entry `number` of an intermediate tensor whose first word is `first`
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
 REAL_VALUE ReadKeptCoordinate(List at)
 {
-    const uint index = ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH);
-    const uint position = (uint)keptCoordinateFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
 }
 
-void WriteKeptCoordinate(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+
+void WriteKeptCoordinate(uint number, REAL_VALUE entry) { StoreReal(keptCoordinateFirst, number, entry); }
 #else  // for functions that are never called there
 REAL_VALUE ReadKeptCoordinate(List at) { return (REAL_VALUE)0; }
 #endif
 
-precise REAL_VALUE OutputOffset(int d)
-{
-    return (REAL_VALUE)-0.5f;
-}
+precise REAL_VALUE OutputOffset(int d) { return (REAL_VALUE)-0.5f; }
 
-precise REAL_VALUE Chosen(int d, int o)
+precise REAL_VALUE CoordinateChoice(int d, int o)
 {
     if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-    {
         return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d), (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE InputOffset(int d)
-{
-    return (REAL_VALUE)0.5f;
-}
+precise REAL_VALUE InputOffset(int d) { return (REAL_VALUE)0.5f; }
 
-precise REAL_VALUE Coordinate(int d, int o)
-{
-    return Chosen(d, o) - InputOffset(d);
-}
+precise REAL_VALUE Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
 
-int Size(int d)
-{
-    return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d);
-}
+int Size(int d) { return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d); }
 
-REAL_VALUE X(int d, int o)
-{
-    return ReadKeptCoordinate(Listed(d, o));
-}
+REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(Listed(d, o)); }
 
-REAL_VALUE Stretch(int d)
-{
-    return (REAL_VALUE)1.0f;
-}
+REAL_VALUE Stretch(int d) { return (REAL_VALUE)1.0f; }
 
 REAL_VALUE Middle(int d, int o, int size)
 {
@@ -558,25 +476,18 @@ REAL_VALUE Weights(List at, List p)
     REAL_VALUE result = (REAL_VALUE)1;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-    {
         result *= Weight(d, Entry(at, d), Entry(p, d), Size(d));
-    }
     return result;
 }
 
-precise REAL_VALUE X2(int d, int o)
-{
-    return ReadKeptCoordinate(Listed(d, o));
-}
+precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(Listed(d, o)); }
 
-precise REAL_VALUE Stretch2(int d)
-{
-    return (REAL_VALUE)1.0f;
-}
+precise REAL_VALUE MiddleStretch(int d) { return (REAL_VALUE)1.0f; }
 
-precise REAL_VALUE Middle2(int d, int o, int size)
+precise REAL_VALUE LastMiddle(int d, int o, int size)
 {
-    return Max(Min(X2(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch2(d)), (REAL_VALUE)1.0f - Stretch2(d));
+    return Max(Min(MiddleX(d, o), Convert(size - 2, (REAL_VALUE)0) + MiddleStretch(d)),
+        (REAL_VALUE)1.0f - MiddleStretch(d));
 }
 
 List Last(List at)
@@ -585,8 +496,8 @@ List Last(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(Convert(Ceil(Middle2(d, Entry(at, d), Size(d)) + Stretch2(d)), (int)0), Size(d)),
-            1);
+        result.entries[d] = max(min(Convert(Ceil(LastMiddle(d, Entry(at, d), Size(d)) + MiddleStretch(d)), (int)0),
+            Size(d)), 1);
     return result;
 }
 
@@ -596,7 +507,7 @@ List First(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(Convert(Floor(Middle2(d, Entry(at, d), Size(d)) - Stretch2(d)), (int)0),
+        result.entries[d] = max(min(Convert(Floor(LastMiddle(d, Entry(at, d), Size(d)) - MiddleStretch(d)), (int)0),
             Size(d) - 2), -1) + 1;
     return result;
 }
@@ -614,19 +525,17 @@ precise REAL_VALUE Blended(List at)
         const int pEnd = RowEnd(pLast, pRow);
         [loop]
         for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
-        {
             result += Weights(at, p) * Convert(ReadInput(p), (REAL_VALUE)0);
-        }
     }
     return result;
 }
 
 int Nearest(int d, int o, int size)
 {
-    return max(min(Convert(Floor(X2(d, o) + (REAL_VALUE)0.5f), (int)0), size - 1), 0);
+    return max(min(Convert(Floor(MiddleX(d, o) + (REAL_VALUE)0.5f), (int)0), size - 1), 0);
 }
 
-List Entries(List at)
+List ChosenList(List at)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -636,27 +545,20 @@ List Entries(List at)
     return result;
 }
 
-INPUT_VALUE Chosen3(List at)
-{
-    return ReadInput(Entries(at));
-}
+INPUT_VALUE Chosen(List at) { return ReadInput(ChosenList(at)); }
 
-INPUT_VALUE Chosen2(List at)
+INPUT_VALUE OutputChoice(List at)
 {
     if (isLinear != 0)
-    {
         return LowBits(Convert(Blended(at), (OUTPUT_VALUE)0), OUTPUT_BITS);
-    }
-    return Chosen3(at);
+    return Chosen(at);
 }
 
-precise REAL_VALUE Chosen4(int d, int i)
+precise REAL_VALUE OutputChoice2(int d, int i)
 {
     if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-    {
         return Divide(Convert(max(min(i, number), 0), (REAL_VALUE)0) - (REAL_VALUE)-0.5f,
             (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
-    }
     return (REAL_VALUE)0.0f;
 }
 
@@ -676,20 +578,11 @@ groupshared uint spanFirst;  // the range of columns of InputTensor that a tile 
 groupshared uint spanLast;
 
 // The tensors' dimension that runs along columns (the last one here), rows, or planes
-int AxisOf(int d)
-{
-    return d == RANK - 1 ? COLUMN_AXIS : d + (int)(d >= COLUMN_AXIS);
-}
+int AxisOf(int d) { return d == RANK - 1 ? COLUMN_AXIS : d + (int)(d >= COLUMN_AXIS); }
 
-uint OutputStride(int axis)
-{
-    return (uint)outputStrides[axis / 4][axis % 4];
-}
+uint OutputStride(int axis) { return (uint)outputStrides[axis / 4][axis % 4]; }
 
-uint SourceStride(int axis)
-{
-    return (uint)inputStrides[axis / 4][axis % 4];
-}
+uint SourceStride(int axis) { return (uint)inputStrides[axis / 4][axis % 4]; }
 
 void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
 {
@@ -768,10 +661,7 @@ bool AreAdjacent(uint positions[COLUMNS])
 #endif
 }
 
-precise float CoordinateOfResult(int d, int i)
-{
-    return Chosen4(d, i) - (REAL_VALUE)0.5f;
-}
+precise float CoordinateOfResult(int d, int i) { return OutputChoice2(d, i) - (REAL_VALUE)0.5f; }
 
 #if PASS == 2
 // The range of taps of index i along dimension d
@@ -839,10 +729,7 @@ static const bool HAS_ONE_TAP = true;
 static const uint TOTALS = 1;
 typedef INPUT_VALUE Accumulator;
 
-void AddTap(inout Accumulator totals[TOTALS], float weight, INPUT_VALUE stored)
-{
-    totals[0] = stored;
-}
+void AddTap(inout Accumulator totals[TOTALS], float weight, INPUT_VALUE stored) { totals[0] = stored; }
 
 OUTPUT_VALUE Made(Accumulator totals[TOTALS])
 {
@@ -881,10 +768,7 @@ uint PlaneAlong(uint plane, int d)
     return coordinate;
 }
 
-uint PlaneEntry(uint plane, int d)
-{
-    return TILE_COLUMNS + TILE_ROWS + (uint)d * PLANES + plane;
-}
+uint PlaneEntry(uint plane, int d) { return TILE_COLUMNS + TILE_ROWS + (uint)d * PLANES + plane; }
 
 // A dimension of the tensors, and an output coordinate along it
 struct Place
@@ -969,10 +853,7 @@ void Tabulate(Tile tile, uint thread)
     GroupMemoryBarrierWithGroupSync();
 }
 
-uint TapsOf(uint n)
-{
-    return HAS_ONE_TAP ? 1 : tapCounts[n];
-}
+uint TapsOf(uint n) { return HAS_ONE_TAP ? 1 : tapCounts[n]; }
 
 // Whether a tap of an entry contributes, and its weight, which the tables hold if `areKept`
 bool Weigh(Tile tile, uint n, uint tap, bool areKept, out float weight)
@@ -1123,10 +1004,7 @@ uint BeginOf(uint rowEntry, uint plane)
     return begin;
 }
 
-bool IsInside(uint row, uint column)
-{
-    return column < sizes[RANK - 1].size && row < sizes[RANK - 2].size;
-}
+bool IsInside(uint row, uint column) { return column < sizes[RANK - 1].size && row < sizes[RANK - 2].size; }
 
 // Each thread computes some columns of its rows
 void ComputeColumns(Tile tile, uint thread, bool areKept)
@@ -1264,11 +1142,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)Chosen2(at) & 0xff) << (8 * k);
+        word |= ((uint)OutputChoice(at) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, Chosen2(at));
+    WriteOutput(at, OutputChoice(at));
 #endif
 #endif
 #endif

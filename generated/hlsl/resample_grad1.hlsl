@@ -38,9 +38,7 @@
 //              1, 2 or 4
 //   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
-//   X_TYPE     its data type
-//   InputGradientTensor: FLOAT32, FLOAT16
-//   OutputGradientTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT_GRADIENT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -94,44 +92,28 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
 #if PASS >= 2
     Dimension sizes[RANK];  // of the output: planes, rows, columns
-    int4 inputGradientSizes[2];
-    int4 inputGradientStrides[2];
-    int4 outputGradientSizes[2];
-    int4 outputGradientStrides[2];
-    float4 scales[2];
-    float4 outputPixelOffsets[2];
-    float4 inputPixelOffsets[2];
+    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientSizes[2], outputGradientStrides[2];
+    float4 scales[2], outputPixelOffsets[2], inputPixelOffsets[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
-    int isLinear;
-    int isDecreasing;
-    int number;
+    int isLinear, isDecreasing, number;
 #else
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputGradientSizes[2];
-    int4 inputGradientStrides[2];
-    int4 outputGradientSizes[2];
-    int4 outputGradientStrides[2];
-    float4 scales[2];
-    float4 outputPixelOffsets[2];
-    float4 inputPixelOffsets[2];
+    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientSizes[2], outputGradientStrides[2];
+    float4 scales[2], outputPixelOffsets[2], inputPixelOffsets[2];
     int4 keptCoordinateSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst;
-    int isLinear;
-    int isDecreasing;
-    int number;
+    int keptCoordinateFirst, isLinear, isDecreasing, number;
 #endif
 };
 
@@ -157,13 +139,13 @@ struct Reals
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 Reals RealsOf(float4 first, float4 second, int length)
 {
-    const Reals result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const Reals result = { first, second, length };
     return result;
 }
 
@@ -172,10 +154,7 @@ Reals RealsOf(float4 first, float4 second, int length)
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -187,10 +166,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 float Entry(Reals list, int index)
 {
@@ -264,31 +240,19 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -299,10 +263,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 int64_t Convert(float x, int64_t type)
 {
@@ -329,22 +290,13 @@ int64_t ToInteger(float x)
 }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
-float Ceil(float x)
-{
-    return ceil(x);
-}
+float Ceil(float x) { return ceil(x); }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -430,10 +382,7 @@ float Divide(float a, float b)
 }
 
 // The largest integer not above x; -0 for -0. Exact.
-float Floor(float x)
-{
-    return floor(x);
-}
+float Floor(float x) { return floor(x); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -445,29 +394,17 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
-float Min(float a, float b)
-{
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
-}
+float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
-{
-    return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
+INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return (INPUT_GRADIENT_VALUE)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -475,25 +412,24 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
 }
 
+uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
 void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 {
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_STORED)entry;
+    StoreOutputGradient(OffsetInOutputGradient(at), entry);
 }
 #if PASS < 2
 
+// Entry `number` of an intermediate tensor whose first word is `first`
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+
 REAL_VALUE ReadKeptCoordinate(List at)
 {
-    const uint index = ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH);
-    const uint position = (uint)keptCoordinateFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
 }
 
-void WriteKeptCoordinate(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+
+void WriteKeptCoordinate(uint number, REAL_VALUE entry) { StoreReal(keptCoordinateFirst, number, entry); }
 #else  // for functions that are never called there
 REAL_VALUE ReadKeptCoordinate(List at) { return (REAL_VALUE)0; }
 #endif
@@ -503,39 +439,25 @@ precise REAL_VALUE OutputOffset(int d)
     return (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
-precise REAL_VALUE Chosen(int d, int o)
+precise REAL_VALUE CoordinateChoice(int d, int o)
 {
     if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-    {
         return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d), (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE InputOffset(int d)
-{
-    return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
-}
+precise REAL_VALUE InputOffset(int d) { return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d); }
 
-precise REAL_VALUE Coordinate(int d, int o)
-{
-    return Chosen(d, o) - InputOffset(d);
-}
+precise REAL_VALUE Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
 
 int Size(int d)
 {
     return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), d);
 }
 
-REAL_VALUE X(int d, int o)
-{
-    return ReadKeptCoordinate(Listed(d, o));
-}
+REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(Listed(d, o)); }
 
-REAL_VALUE Stretch(int d)
-{
-    return (REAL_VALUE)1.0f;
-}
+REAL_VALUE Stretch(int d) { return (REAL_VALUE)1.0f; }
 
 REAL_VALUE Middle(int d, int o, int size)
 {
@@ -554,30 +476,23 @@ REAL_VALUE Taken(List at, List o)
     REAL_VALUE result = (REAL_VALUE)1;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-    {
         result *= Weight(d, Entry(o, d), Entry(at, d), Size(d));
-    }
     return result;
 }
 
-precise REAL_VALUE X2(int d, int o)
+precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(Listed(d, o)); }
+
+precise REAL_VALUE MiddleStretch(int d) { return (REAL_VALUE)1.0f; }
+
+precise REAL_VALUE WeightMiddle(int d, int o, int size)
 {
-    return ReadKeptCoordinate(Listed(d, o));
+    return Max(Min(MiddleX(d, o), Convert(size - 2, (REAL_VALUE)0) + MiddleStretch(d)),
+        (REAL_VALUE)1.0f - MiddleStretch(d));
 }
 
-precise REAL_VALUE Stretch2(int d)
+precise REAL_VALUE ReachesWeight(int d, int o, int i, int size)
 {
-    return (REAL_VALUE)1.0f;
-}
-
-precise REAL_VALUE Middle2(int d, int o, int size)
-{
-    return Max(Min(X2(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch2(d)), (REAL_VALUE)1.0f - Stretch2(d));
-}
-
-precise REAL_VALUE Weight2(int d, int o, int i, int size)
-{
-    return Max((REAL_VALUE)1.0f - Divide(Abs(Convert(i, (REAL_VALUE)0) - Middle2(d, o, size)), Stretch2(d)),
+    return Max((REAL_VALUE)1.0f - Divide(Abs(Convert(i, (REAL_VALUE)0) - WeightMiddle(d, o, size)), MiddleStretch(d)),
         (REAL_VALUE)0.0f);
 }
 
@@ -588,9 +503,7 @@ bool Reaches(List at, List o)
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-    {
-        result = result && Less((REAL_VALUE)0.0f, Weight2(d, Entry(o, d), Entry(at, d), Size(d)));
-    }
+        result = result && Less((REAL_VALUE)0.0f, ReachesWeight(d, Entry(o, d), Entry(at, d), Size(d)));
     return result;
 }
 
@@ -606,13 +519,11 @@ precise REAL_VALUE Returned(int d, int i)
         + (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
 }
 
-int Chosen3(List at, int d)
+int LastChoice(List at, int d)
 {
     if (Entry(at, d) == Size(d) - 1 || !Less((REAL_VALUE)0.0f,
         (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)))
-    {
         return Results(d);
-    }
     return max(min(Convert(Ceil(Returned(d, Entry(at, d) + 1)), (int)0), Results(d) - 2), -2) + 2;
 }
 
@@ -622,17 +533,15 @@ List Last(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Chosen3(at, d);
+        result.entries[d] = LastChoice(at, d);
     return result;
 }
 
-int Chosen4(List at, int d)
+int FirstChoice(List at, int d)
 {
     if (Entry(at, d) == 0 || !Less((REAL_VALUE)0.0f,
         (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)))
-    {
         return 0;
-    }
     return (int)max(min(ToInteger(Floor(Returned(d, Entry(at, d) - 1))) - (int64_t)1, (int64_t)Results(d)), (int64_t)0);
 }
 
@@ -642,23 +551,18 @@ List First(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Chosen4(at, d);
+        result.entries[d] = FirstChoice(at, d);
     return result;
 }
 
-precise REAL_VALUE Chosen5(int d, int o)
+precise REAL_VALUE NearestChoice(int d, int o)
 {
     if (isDecreasing != 0)
-    {
-        return Floor(X2(d, o));
-    }
-    return Ceil(X2(d, o));
+        return Floor(MiddleX(d, o));
+    return Ceil(MiddleX(d, o));
 }
 
-int Nearest(int d, int o, int size)
-{
-    return max(min(Convert(Chosen5(d, o), (int)0), size - 1), 0);
-}
+int Nearest(int d, int o, int size) { return max(min(Convert(NearestChoice(d, o), (int)0), size - 1), 0); }
 
 bool Takes(List at, List o)
 {
@@ -667,13 +571,11 @@ bool Takes(List at, List o)
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-    {
         result = result && Nearest(d, Entry(o, d), Size(d)) == Entry(at, d);
-    }
     return result;
 }
 
-REAL_VALUE Chosen2(List at)
+REAL_VALUE OutputGradientChoice(List at)
 {
     if (isLinear != 0)
     {
@@ -690,9 +592,7 @@ REAL_VALUE Chosen2(List at)
             for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
             {
                 if (Reaches(at, o))
-                {
                     result += Taken(at, o) * (REAL_VALUE)ReadInputGradient(o);
-                }
             }
         }
         return result;
@@ -710,22 +610,18 @@ REAL_VALUE Chosen2(List at)
         for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
         {
             if (Takes(at, o))
-            {
                 result += (REAL_VALUE)ReadInputGradient(o);
-            }
         }
     }
     return result;
 }
 
-precise REAL_VALUE Chosen6(int d, int p)
+precise REAL_VALUE OutputGradientChoice2(int d, int p)
 {
     if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-    {
         return Divide(Convert(max(min(p, number), 0), (REAL_VALUE)0)
             - (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d),
             (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
-    }
     return (REAL_VALUE)0.0f;
 }
 
@@ -745,20 +641,11 @@ groupshared uint spanFirst;  // the range of columns of InputGradientTensor that
 groupshared uint spanLast;
 
 // The tensors' dimension that runs along columns (the last one here), rows, or planes
-int AxisOf(int d)
-{
-    return d == RANK - 1 ? COLUMN_AXIS : d + (int)(d >= COLUMN_AXIS);
-}
+int AxisOf(int d) { return d == RANK - 1 ? COLUMN_AXIS : d + (int)(d >= COLUMN_AXIS); }
 
-uint OutputStride(int axis)
-{
-    return (uint)outputGradientStrides[axis / 4][axis % 4];
-}
+uint OutputStride(int axis) { return (uint)outputGradientStrides[axis / 4][axis % 4]; }
 
-uint SourceStride(int axis)
-{
-    return (uint)inputGradientStrides[axis / 4][axis % 4];
-}
+uint SourceStride(int axis) { return (uint)inputGradientStrides[axis / 4][axis % 4]; }
 
 void StoreOutputGradientVector(uint offset, vector<OUTPUT_GRADIENT_VALUE, OUTPUT_VECTOR> elements)
 {
@@ -834,7 +721,7 @@ bool AreAdjacent(uint positions[COLUMNS])
 
 precise float CoordinateOfTap(int d, int p)
 {
-    return Chosen6(d, p) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
+    return OutputGradientChoice2(d, p) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 #if PASS == 2
@@ -977,10 +864,7 @@ uint PlaneAlong(uint plane, int d)
     return coordinate;
 }
 
-uint PlaneEntry(uint plane, int d)
-{
-    return TILE_COLUMNS + TILE_ROWS + (uint)d * PLANES + plane;
-}
+uint PlaneEntry(uint plane, int d) { return TILE_COLUMNS + TILE_ROWS + (uint)d * PLANES + plane; }
 
 // A dimension of the tensors, and an output coordinate along it
 struct Place
@@ -1064,10 +948,7 @@ void Tabulate(Tile tile, uint thread)
     GroupMemoryBarrierWithGroupSync();
 }
 
-uint TapsOf(uint n)
-{
-    return HAS_ONE_TAP ? 1 : tapCounts[n];
-}
+uint TapsOf(uint n) { return HAS_ONE_TAP ? 1 : tapCounts[n]; }
 
 // Whether a tap of an entry contributes, and its weight, which the tables hold if `areKept`
 bool Weigh(Tile tile, uint n, uint tap, bool areKept, out float weight)
@@ -1217,10 +1098,7 @@ uint BeginOf(uint rowEntry, uint plane)
     return begin;
 }
 
-bool IsInside(uint row, uint column)
-{
-    return column < sizes[RANK - 1].size && row < sizes[RANK - 2].size;
-}
+bool IsInside(uint row, uint column) { return column < sizes[RANK - 1].size && row < sizes[RANK - 2].size; }
 
 // Each thread computes some columns of its rows
 void ComputeColumns(Tile tile, uint thread, bool areKept)
@@ -1350,7 +1228,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Coordinate
     WriteKeptCoordinate(first + item, Coordinate(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)Chosen2(at));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)OutputGradientChoice(at));
 #endif
 #endif
 }

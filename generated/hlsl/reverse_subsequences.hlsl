@@ -14,10 +14,8 @@
 //
 // For each tensor, X being INPUT or SEQUENCE_LENGTHS or OUTPUT:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
-//              raw bits
-//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   SequenceLengthsTensor: UINT64, UINT32
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              raw bits. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8; SequenceLengthsTensor: UINT64, UINT32
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
 //              innermost size are multiples of VECTOR
@@ -59,11 +57,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint sequenceLengthsStride;
-    uint outputStride;
+    uint halving, shift, inputStride, sequenceLengthsStride, outputStride;
     int inputSizes;
 };
 
@@ -80,8 +74,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    int axis;
-    int limit;
+    int axis, limit;
     Dimension dimensions[RANK];  // outermost first
 };
 

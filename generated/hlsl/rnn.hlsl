@@ -35,15 +35,8 @@
 //              to a multiple of 16; these two, TILE_COLUMNS and TILE_DEPTH are multiples of 16
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
 // or OUTPUT_SINGLE:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   WeightTensor: FLOAT32, FLOAT16
-//   RecurrenceTensor: FLOAT32, FLOAT16
-//   BiasTensor: FLOAT32, FLOAT16
-//   HiddenInitTensor: FLOAT32, FLOAT16
-//   SequenceLengthsTensor: UINT32
-//   OutputSequenceTensor: FLOAT32, FLOAT16
-//   OutputSingleTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor,
+//              OutputSequenceTensor, OutputSingleTensor: FLOAT32, FLOAT16; SequenceLengthsTensor: UINT32
 //   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -73,41 +66,31 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
+#ifndef BIAS_TYPE
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#ifdef HIDDEN_INIT_TYPE
-#define HIDDEN_INIT_PRESENT 1
-#else
-#define HIDDEN_INIT_PRESENT 0
+#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
+#ifndef HIDDEN_INIT_TYPE
 #define HIDDEN_INIT_TYPE UINT32
 #define HIDDEN_INIT_SIZES_LENGTH 0
 #endif
-#ifdef SEQUENCE_LENGTHS_TYPE
-#define SEQUENCE_LENGTHS_PRESENT 1
-#else
-#define SEQUENCE_LENGTHS_PRESENT 0
+#define HIDDEN_INIT_PRESENT (HIDDEN_INIT_SIZES_LENGTH > 0)
+#ifndef SEQUENCE_LENGTHS_TYPE
 #define SEQUENCE_LENGTHS_TYPE UINT32
 #define SEQUENCE_LENGTHS_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_SEQUENCE_TYPE
-#define OUTPUT_SEQUENCE_PRESENT 1
-#else
-#define OUTPUT_SEQUENCE_PRESENT 0
+#define SEQUENCE_LENGTHS_PRESENT (SEQUENCE_LENGTHS_SIZES_LENGTH > 0)
+#ifndef OUTPUT_SEQUENCE_TYPE
 #define OUTPUT_SEQUENCE_TYPE UINT32
 #define OUTPUT_SEQUENCE_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_SINGLE_TYPE
-#define OUTPUT_SINGLE_PRESENT 1
-#else
-#define OUTPUT_SINGLE_PRESENT 0
+#define OUTPUT_SEQUENCE_PRESENT (OUTPUT_SEQUENCE_SIZES_LENGTH > 0)
+#ifndef OUTPUT_SINGLE_TYPE
 #define OUTPUT_SINGLE_TYPE UINT32
 #define OUTPUT_SINGLE_SIZES_LENGTH 0
 #endif
+#define OUTPUT_SINGLE_PRESENT (OUTPUT_SINGLE_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -200,43 +183,21 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 weightSizes[2];
-    int4 weightStrides[2];
-    int4 recurrenceSizes[2];
-    int4 recurrenceStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 hiddenInitSizes[2];
-    int4 hiddenInitStrides[2];
-    int4 sequenceLengthsSizes[2];
-    int4 sequenceLengthsStrides[2];
-    int4 outputSequenceStrides[2];
-    int4 outputSingleStrides[2];
-    int4 sequenceLength2[2];
-    int4 number[2];
-    int4 number2[2];
-    int4 gateCount[2];
-    int4 number3[2];
-    int4 keptInputProjectionSizes[2];
-    int4 keptHiddenSizes[2];
+    int4 inputSizes[2], inputStrides[2], weightSizes[2], weightStrides[2], recurrenceSizes[2], recurrenceStrides[2],
+        biasSizes[2], biasStrides[2], hiddenInitSizes[2], hiddenInitStrides[2], sequenceLengthsSizes[2],
+        sequenceLengthsStrides[2], outputSequenceStrides[2], outputSingleStrides[2], sequenceLength2[2], number[2],
+        number2[2], gateCount[2], number3[2], keptInputProjectionSizes[2], keptHiddenSizes[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptInputProjectionFirst;
-    int keptHiddenFirst;
-    int sequenceLength;
-    int isBackward;
-    int functionCount;
+    int keptInputProjectionFirst, keptHiddenFirst, sequenceLength, isBackward, functionCount;
 };
 
 // n / size for every n below 2^32
@@ -255,35 +216,25 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
+    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
 List Listed(int x0, int x1, int x2, int x3)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.entries[3] = x3;
-    result.length = 4;
+    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
     return result;
 }
 
@@ -295,10 +246,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -390,22 +338,13 @@ uint ClampedIndex(List at, int4 sizes[2], int length)
 bool Above(float x, float limit) { return x > limit; }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
@@ -414,10 +353,7 @@ float Abs(float x) { return Magnitude(x); }
 bool Below(float x, float limit) { return x < limit; }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
@@ -470,10 +406,7 @@ float ExpTail(float x)
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
+float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
@@ -503,16 +436,10 @@ float Exp(float x)
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
 // make it subnormal.
-float ExpFused(float high, float low)
-{
-    return ExpTimes(high, low, 64) * 5.421011e-20f;
-}
+float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
 
 // Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
+float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
 // and round only once, for subnormal ones; what is too large becomes infinite.
@@ -582,10 +509,7 @@ float Gelu(float x)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -597,16 +521,10 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-float Saturate(float x)
-{
-    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
-}
+float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. With s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
@@ -642,68 +560,68 @@ float Tanh(float x)
     return IsNan(x) ? x : CopySign(result, x);
 }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
-// The element at a coordinate, which is clamped to the tensor
+BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
-    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
-        : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? LoadBias(ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)) : (BIAS_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+HIDDEN_INIT_VALUE LoadHiddenInit(uint offset) { return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset]; }
 HIDDEN_INIT_VALUE ReadHiddenInit(List at)
 {
-    return HIDDEN_INIT_PRESENT ? (HIDDEN_INIT_VALUE)hiddenInitTensor[ClampedOffset(at, hiddenInitSizes,
-        hiddenInitStrides, HIDDEN_INIT_SIZES_LENGTH)] : (HIDDEN_INIT_VALUE)0;
+    return HIDDEN_INIT_PRESENT ? LoadHiddenInit(ClampedOffset(at, hiddenInitSizes, hiddenInitStrides,
+        HIDDEN_INIT_SIZES_LENGTH)) : (HIDDEN_INIT_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
+{
+    return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
+}
 SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 {
-    return SEQUENCE_LENGTHS_PRESENT ? (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[ClampedOffset(at,
-        sequenceLengthsSizes, sequenceLengthsStrides, SEQUENCE_LENGTHS_SIZES_LENGTH)] : (SEQUENCE_LENGTHS_VALUE)0;
+    return SEQUENCE_LENGTHS_PRESENT ? LoadSequenceLengths(ClampedOffset(at, sequenceLengthsSizes,
+        sequenceLengthsStrides, SEQUENCE_LENGTHS_SIZES_LENGTH)) : (SEQUENCE_LENGTHS_VALUE)0;
 }
 
+void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
+{
+    outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
+}
+
+uint OffsetInOutputSequence(List at) { return OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_SIZES_LENGTH); }
 void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 {
-    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_SIZES_LENGTH)] =
-        (OUTPUT_SEQUENCE_STORED)entry;
+    StoreOutputSequence(OffsetInOutputSequence(at), entry);
 }
 
-void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
+void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
-    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_SIZES_LENGTH)] = (OUTPUT_SINGLE_STORED)entry;
+    outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
 }
+
+uint OffsetInOutputSingle(List at) { return OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_SIZES_LENGTH); }
+void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry) { StoreOutputSingle(OffsetInOutputSingle(at), entry); }
+
+// Entry `number` of an intermediate tensor whose first word is `first`
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)first + number)); }
 
 REAL_VALUE ReadKeptInputProjection(List at)
 {
-    const uint index = ClampedIndex(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH);
-    const uint position = (uint)keptInputProjectionFirst + index * (REAL_BITS / 32);
-    return asfloat(ScratchWord(position));
+    return LoadReal(keptInputProjectionFirst, ClampedIndex(at, keptInputProjectionSizes,
+        KEPT_INPUT_PROJECTION_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptHidden(List at)
 {
-    const uint index = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
-    const uint position = (uint)keptHiddenFirst + index * (REAL_BITS / 32);
-    return asfloat(ScratchWord(position));
+    return LoadReal(keptHiddenFirst, ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH));
 }
 
-void WriteKeptInputProjection(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptInputProjectionFirst + number * (REAL_BITS / 32);
-    ScratchWord(position) = asuint(entry);
-}
+void StoreReal(int first, uint number, REAL_VALUE entry) { ScratchWord((uint)first + number) = asuint(entry); }
 
-void WriteKeptHidden(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptHiddenFirst + number * (REAL_BITS / 32);
-    ScratchWord(position) = asuint(entry);
-}
+void WriteKeptInputProjection(uint number, REAL_VALUE entry) { StoreReal(keptInputProjectionFirst, number, entry); }
+void WriteKeptHidden(uint number, REAL_VALUE entry) { StoreReal(keptHiddenFirst, number, entry); }
 
 // Applies fused activation `number` to a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
@@ -715,225 +633,143 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return mad(scale, 1.0f / (1.0f + exp2(scale * -1.442695f * input)), 1.0f - scale);
 #endif
 #if ACTIVATION_KINDS >> 0 & 1
-    if (activation.kind == 35)  // ACTIVATION_ELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(x);
-    }
+    if (activation.kind == 35)  // ACTIVATION_ELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
-    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return Saturate(alpha * input + beta);
-    }
+    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+        return Saturate(activation.parameter0 * input + activation.parameter1);
 #endif
 #if ACTIVATION_KINDS >> 2 & 1
     if (activation.kind == 38)  // ACTIVATION_IDENTITY
-    {
         return input;
-    }
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
-    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * x;
-    }
+    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
-    if (activation.kind == 40)  // ACTIVATION_LINEAR
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return alpha * input + beta;
-    }
+    if (activation.kind == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+        return activation.parameter0 * input + activation.parameter1;
 #endif
 #if ACTIVATION_KINDS >> 5 & 1
-    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS
+    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
     {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        const REAL_VALUE z = beta * input;
-        return alpha * Softplus(z);
+        const REAL_VALUE z = activation.parameter1 * input;
+        return activation.parameter0 * Softplus(z);
     }
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.kind == 44)  // ACTIVATION_RELU
-    {
         return Max(input, (REAL_VALUE)0);
-    }
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
-    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU
-    {
-        const float alpha = activation.parameter0;
-        const float gamma = activation.parameter1;
-        const REAL_VALUE x = input;
-        return gamma * (Less((REAL_VALUE)0, x) ? x : alpha * Expm1(x));
-    }
+    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+        return activation.parameter1 * (Less((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
-    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH
-    {
-        const float alpha = activation.parameter0;
-        const float beta = activation.parameter1;
-        return alpha * Tanh(beta * input);
-    }
+    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+        return activation.parameter0 * Tanh(activation.parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.kind == 47)  // ACTIVATION_SIGMOID
-    {
         return Quotient((REAL_VALUE)1, (REAL_VALUE)1 + Exp(-input));
-    }
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
-    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS
+    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS: Steepness
     {
-        const float steepness = activation.parameter0;
-        const REAL_VALUE z = steepness * input;
-        return Quotient(Softplus(z), steepness);
+        const REAL_VALUE z = activation.parameter0 * input;
+        return Quotient(Softplus(z), activation.parameter0);
     }
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
-    {
-        const REAL_VALUE x = input;
-        return IsInfinity(x) ? Sign(x) : Quotient(x, (REAL_VALUE)1 + Abs(x));
-    }
+        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1 + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.kind == 51)  // ACTIVATION_TANH
-    {
         return Tanh(input);
-    }
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
-    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return Less(alpha, x) ? x : (REAL_VALUE)0;
-    }
+    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
-    if (activation.kind == 90)  // ACTIVATION_SHRINK
-    {
-        const float bias = activation.parameter0;
-        const float threshold = activation.parameter1;
-        const REAL_VALUE x = input;
-        return Above(x, threshold) ? Scaled(x, 1.0, -bias)
-            : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (REAL_VALUE)0);
-    }
+    if (activation.kind == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+        return Above(input, activation.parameter1) ? Scaled(input, 1.0, -activation.parameter0)
+            : (Below(input, -activation.parameter1) ? Scaled(input, 1.0, activation.parameter0) : (REAL_VALUE)0);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
-    if (activation.kind == 128)  // ACTIVATION_CELU
-    {
-        const float alpha = activation.parameter0;
-        const REAL_VALUE x = input;
-        return LessOrEqual((REAL_VALUE)0, x) ? x : alpha * Expm1(Quotient(x, alpha));
-    }
+    if (activation.kind == 128)  // ACTIVATION_CELU: Alpha
+        return LessOrEqual((REAL_VALUE)0, input) ? input
+            : activation.parameter0 * Expm1(Quotient(input, activation.parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.kind == 157)  // ACTIVATION_GELU
-    {
-        const REAL_VALUE x = input;
-        return Gelu(x);
-    }
+        return Gelu(input);
 #endif
     return input;
 }
 
 int Length(int b)
 {
-    if (SEQUENCE_LENGTHS_PRESENT != 0)
-    {
+    if (SEQUENCE_LENGTHS_PRESENT)
         return (int)max(min((int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
-    }
     return sequenceLength;
 }
 
-bool Reversed(int d)
-{
-    return isBackward != 0 || d == 1;
-}
+bool Reversed(int d) { return isBackward != 0 || d == 1; }
 
 int Step(int t, int d, int b)
 {
     if (Reversed(d))
-    {
         return Length(b) - t;
-    }
     return t + 1;
 }
 
-REAL_VALUE Chosen(List at)
+REAL_VALUE OutputSequenceChoice(List at)
 {
     if (Entry(at, 0) < Length(Entry(at, 2)))
-    {
         return ReadKeptHidden(Join(Listed(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2))), Part(at, 1, 8)));
-    }
     return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Bias(int part, int d, int i)
 {
-    if (BIAS_PRESENT != 0)
-    {
+    if (BIAS_PRESENT)
         return (REAL_VALUE)ReadBias(Listed(0, 0, d,
             RavelIndex(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
-    }
     return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Initial(List at)
 {
-    if (HIDDEN_INIT_PRESENT != 0)
-    {
+    if (HIDDEN_INIT_PRESENT)
         return (REAL_VALUE)ReadHiddenInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-bool Active(List at)
-{
-    return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Length(Entry(at, 2));
-}
+bool Active(List at) { return !SEQUENCE_LENGTHS_PRESENT || Entry(at, 0) <= Length(Entry(at, 2)); }
 
-REAL_VALUE Act(List at, REAL_VALUE x, int n)
-{
-    return Activate(x, Entry(at, 1) * functionCount + n);
-}
+REAL_VALUE Act(List at, REAL_VALUE x, int n) { return Activate(x, Entry(at, 1) * functionCount + n); }
 
-REAL_VALUE Chosen2(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2)
+REAL_VALUE OutputSingleChoice(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2)
 {
     if (Entry(at, 0) == 0)
-    {
         return Initial(at);
-    }
     if (Active(at))
-    {
         return Act(at, read0 + (total0 + read1), 0);
-    }
     return read2;
 }
 
 int Time(int s, int d, int b)
 {
     if (Reversed(d))
-    {
         return Length(b) - s;
-    }
     return s - 1;
 }
 
-int Gate(int g, int j)
-{
-    return RavelIndex(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
-}
+int Gate(int g, int j) { return RavelIndex(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH)); }
 
 REAL_VALUE InputTerm(List at, int g)
 {
@@ -941,10 +777,7 @@ REAL_VALUE InputTerm(List at, int g)
         Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE Previous(List at)
-{
-    return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
-}
+REAL_VALUE Previous(List at) { return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8))); }
 
 #if PASS >= 2
 #if PASS == 2
@@ -1043,10 +876,7 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-uint PackedFloat16(float2 pair)
-{
-    return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16;
-}
+uint PackedFloat16(float2 pair) { return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16; }
 
 // Stores `atOnce` columns of each wave's sums, from `begin` on
 void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
@@ -1104,15 +934,9 @@ groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float added[SUMS * SUM_ROWS * TILE_COLUMNS];
 groupshared uint positions[readsStart + TILE_COLUMNS];  // where weights and factors start
 
-SumMatrix Filled(float entry)
-{
-    return (SumMatrix)entry;
-}
+SumMatrix Filled(float entry) { return (SumMatrix)entry; }
 
-float Sum(uint number, uint row, uint column)
-{
-    return added[(number * TILE_COLUMNS + column) * SUM_ROWS + row];
-}
+float Sum(uint number, uint row, uint column) { return added[(number * TILE_COLUMNS + column) * SUM_ROWS + row]; }
 #endif
 // What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
 // products of large float32 matrices are 1.14 times as fast.
@@ -1123,10 +947,7 @@ float Sum(uint number, uint row, uint column)
 #endif
 
 #if PASS == 2
-uint3 Extents()
-{
-    return uint3(sizes[1].size * sizes[3].size, sizes[0].size * sizes[2].size, 1);
-}
+uint3 Extents() { return uint3(sizes[1].size * sizes[3].size, sizes[0].size * sizes[2].size, 1); }
 
 List CoordinateOf(uint step, uint other, uint column, uint row)
 {
@@ -1142,10 +963,7 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
     return at;
 }
 #elif PASS == 3
-uint3 Extents()
-{
-    return uint3(sizes[3].size, sizes[2].size, sizes[1].size);
-}
+uint3 Extents() { return uint3(sizes[3].size, sizes[2].size, sizes[1].size); }
 
 List CoordinateOf(uint step, uint other, uint column, uint row)
 {
@@ -1185,10 +1003,7 @@ void LocateFactors(uint column, List at)
 }
 
 #if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position)
-{
-    return inputTensor[position / 8];
-}
+uint4 LoadFactors(uint position) { return inputTensor[position / 8]; }
 #else
 float LoadFactor(uint column, uint k)
 {
@@ -1235,15 +1050,9 @@ void LocateFactors(uint column, List at)
 }
 
 #if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position)
-{
-    return LoadShared(scratch[position / 8], NON_PRIVATE);
-}
+uint4 LoadFactors(uint position) { return LoadShared(scratch[position / 8], NON_PRIVATE); }
 #else
-float LoadFactor(uint column, uint k)
-{
-    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
-}
+float LoadFactor(uint column, uint k) { return asfloat(ScratchWord(PositionOf(readsStart + column) + k)); }
 #endif
 
 // What an element needs besides its sums
@@ -1271,7 +1080,7 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     const float read1 = before.read1;
     const float read2 = before.read2;
     const float total0 = Sum(0, row, column);
-    const float Hidden = Chosen2(at, read0, total0, read1, read2);
+    const float Hidden = OutputSingleChoice(at, read0, total0, read1, read2);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
@@ -1402,10 +1211,7 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 
 typedef uint RightReader;  // a thread's first column
 
-RightReader OpenRight(uint thread)
-{
-    return thread / BLOCK_THREADS % threadsAcross * OWN_COLUMNS;
-}
+RightReader OpenRight(uint thread) { return thread / BLOCK_THREADS % threadsAcross * OWN_COLUMNS; }
 
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
@@ -1661,7 +1467,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputSequenceTensor
-    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)Chosen(at));
+    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)OutputSequenceChoice(at));
 #elif PASS == 1  // OutputSingleTensor
     WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1],
         SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))));

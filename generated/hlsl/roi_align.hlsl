@@ -18,11 +18,8 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or ROI or BATCH_INDICES or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   ROITensor: FLOAT32, FLOAT16
-//   BatchIndicesTensor: UINT64, UINT32
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, ROITensor, OutputTensor: FLOAT32, FLOAT16; BatchIndicesTensor: UINT64,
+//              UINT32
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ELEMENTS_PER_THREAD  elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
@@ -65,42 +62,21 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 rOISizes[2];
-    int4 rOIStrides[2];
-    int4 batchIndicesSizes[2];
-    int4 batchIndicesStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 keptStartsSizes[2];
-    int4 keptLengthsSizes[2];
-    int4 keptSamplesSizes[2];
-    int4 keptPacesSizes[2];
+    int4 inputSizes[2], inputStrides[2], rOISizes[2], rOIStrides[2], batchIndicesSizes[2], batchIndicesStrides[2],
+        outputSizes[2], outputStrides[2], keptStartsSizes[2], keptLengthsSizes[2], keptSamplesSizes[2],
+        keptPacesSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptStartsFirst;
-    int keptLengthsFirst;
-    int keptSamplesFirst;
-    int keptPacesFirst;
-    float spatialScaleY;
-    float spatialScaleX;
-    int results;
-    int results2;
-    int max_;
-    int maximumSamplesPerOutput;
-    int corners;
-    int isAverage;
-    int isLinear;
-    int batches;
+    int keptStartsFirst, keptLengthsFirst, keptSamplesFirst, keptPacesFirst;
+    float spatialScaleY, spatialScaleX;
+    int results, results2, max_, maximumSamplesPerOutput, corners, isAverage, isLinear, batches;
     float outOfBoundsInputValue;
 };
 
@@ -120,35 +96,25 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
+    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
 List Listed(int x0, int x1, int x2, int x3)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.entries[3] = x3;
-    result.length = 4;
+    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
     return result;
 }
 
@@ -160,10 +126,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -202,10 +165,7 @@ int Multiplied(List list)
     return result;
 }
 
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
+int Narrow(int64_t x) { return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647); }
 
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
@@ -274,31 +234,19 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -331,22 +279,13 @@ int64_t ToInteger(float x)
 }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
-float Ceil(float x)
-{
-    return ceil(x);
-}
+float Ceil(float x) { return ceil(x); }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -432,16 +371,10 @@ float Divide(float a, float b)
 }
 
 // The largest integer not above x; -0 for -0. Exact.
-float Floor(float x)
-{
-    return floor(x);
-}
+float Floor(float x) { return floor(x); }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -453,23 +386,14 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
-float Min(float a, float b)
-{
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
-}
+float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
 typedef vector<float, ELEMENTS_PER_THREAD> Lanes;
 
@@ -491,75 +415,53 @@ Lanes ReadLanesInput(List at)
     return elements;
 }
 
-// The element at a coordinate, which is clamped to the tensor
-ROI_VALUE ReadROI(List at)
-{
-    return (ROI_VALUE)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)];
-}
+ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
+ROI_VALUE ReadROI(List at) { return LoadROI(ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
+BATCH_INDICES_VALUE LoadBatchIndices(uint offset) { return (BATCH_INDICES_VALUE)batchIndicesTensor[offset]; }
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
-    return (BATCH_INDICES_VALUE)batchIndicesTensor[ClampedOffset(at, batchIndicesSizes, batchIndicesStrides,
-        BATCH_INDICES_SIZES_LENGTH)];
+    return LoadBatchIndices(ClampedOffset(at, batchIndicesSizes, batchIndicesStrides, BATCH_INDICES_SIZES_LENGTH));
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+
+// Entry `number` of an intermediate tensor whose first word is `first`
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+
+int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
 REAL_VALUE ReadKeptStarts(List at)
 {
-    const uint index = ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH);
-    const uint position = (uint)keptStartsFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptLengths(List at)
 {
-    const uint index = ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH);
-    const uint position = (uint)keptLengthsFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH));
 }
 
 int ReadKeptSamples(List at)
 {
-    const uint index = ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH);
-    const uint position = (uint)keptSamplesFirst + index * (1);
-    return (int)scratch[position];
+    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptPaces(List at)
 {
-    const uint index = ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH);
-    const uint position = (uint)keptPacesFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH));
 }
 
-void WriteKeptStarts(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptStartsFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void WriteKeptLengths(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
-void WriteKeptSamples(uint number, int entry)
-{
-    const uint position = (uint)keptSamplesFirst + number * (1);
-    scratch[position] = (uint)entry;
-}
-
-void WriteKeptPaces(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptPacesFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void WriteKeptStarts(uint number, REAL_VALUE entry) { StoreReal(keptStartsFirst, number, entry); }
+void WriteKeptLengths(uint number, REAL_VALUE entry) { StoreReal(keptLengthsFirst, number, entry); }
+void WriteKeptSamples(uint number, int entry) { StoreInt(keptSamplesFirst, number, entry); }
+void WriteKeptPaces(uint number, REAL_VALUE entry) { StoreReal(keptPacesFirst, number, entry); }
 
 Lanes Max(Lanes x, Lanes y)
 {
@@ -577,70 +479,45 @@ Lanes Min(Lanes x, Lanes y)
     return x;
 }
 
-precise REAL_VALUE Corner(int r, int j)
-{
-    return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0));
-}
+precise REAL_VALUE Corner(int r, int j) { return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0)); }
 
 precise REAL_VALUE Factor(int d)
 {
     if (d == 0)
-    {
         return (REAL_VALUE)spatialScaleY;
-    }
     return (REAL_VALUE)spatialScaleX;
 }
 
 int OwnResults(List at)
 {
     if (Entry(at, 1) == 0)
-    {
         return results;
-    }
     return results2;
 }
 
 int64_t Wanted(List at)
 {
     if (IsInfinity(ReadKeptLengths(at)))
-    {
         return 0;
-    }
     return ToInteger(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (REAL_VALUE)0))));
 }
 
-int OwnLines(List at)
-{
-    return OwnResults(at) * ReadKeptSamples(at);
-}
+int OwnLines(List at) { return OwnResults(at) * ReadKeptSamples(at); }
 
-precise REAL_VALUE Chosen(List at)
+precise REAL_VALUE StartsChoice(List at)
 {
     if (corners != 0)
-    {
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (REAL_VALUE)0));
-    }
     if (OwnLines(at) > 1)
-    {
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (REAL_VALUE)0));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-int Samples(int r, int d)
-{
-    return ReadKeptSamples(Listed(r, d));
-}
+int Samples(int r, int d) { return ReadKeptSamples(Listed(r, d)); }
 
-precise REAL_VALUE OutputOffset()
-{
-    return (REAL_VALUE)-0.5f;
-}
+precise REAL_VALUE OutputOffset() { return (REAL_VALUE)-0.5f; }
 
-precise REAL_VALUE InputOffset()
-{
-    return (REAL_VALUE)0.5f;
-}
+precise REAL_VALUE InputOffset() { return (REAL_VALUE)0.5f; }
 
 precise REAL_VALUE Where(int r, int d, int o, int s)
 {
@@ -648,10 +525,7 @@ precise REAL_VALUE Where(int r, int d, int o, int s)
         + ReadKeptStarts(Listed(r, d)) - InputOffset();
 }
 
-int Size(int d)
-{
-    return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
-}
+int Size(int d) { return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2); }
 
 bool Hit(int r, int d, int o, int s)
 {
@@ -675,15 +549,9 @@ int Batch(int r)
         (int64_t)0);
 }
 
-int64_t Low(REAL_VALUE x)
-{
-    return ToInteger(Floor(x));
-}
+int64_t Low(REAL_VALUE x) { return ToInteger(Floor(x)); }
 
-int64_t Near(REAL_VALUE x)
-{
-    return ToInteger(Ceil(x - (REAL_VALUE)0.5f));
-}
+int64_t Near(REAL_VALUE x) { return ToInteger(Ceil(x - (REAL_VALUE)0.5f)); }
 
 Lanes Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
@@ -699,35 +567,25 @@ Lanes Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
         {
             [loop]
             for (int j = jFirst; j < jLast; j++)
-            {
                 result += Hat(y, i) * Hat(x, j) * (Lanes)ReadLanesInput(Listed(Batch(r), c, i, j));
-            }
         }
         return result;
     }
     return (Lanes)ReadLanesInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
 
-REAL_VALUE Outside()
-{
-    return (REAL_VALUE)outOfBoundsInputValue;
-}
+REAL_VALUE Outside() { return (REAL_VALUE)outOfBoundsInputValue; }
 
 Lanes Read(int r, int c, List o, List s)
 {
     if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
-    {
         return Between(r, c, HeldIn(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn(r, 1, Entry(o, 1), Entry(s, 1)));
-    }
     return Outside();
 }
 
-List Grid(int r)
-{
-    return Listed(Samples(r, 0), Samples(r, 1));
-}
+List Grid(int r) { return Listed(Samples(r, 0), Samples(r, 1)); }
 
-Lanes SumOf(List at)
+Lanes OutputSum(List at)
 {
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
@@ -740,19 +598,15 @@ Lanes SumOf(List at)
         const int sEnd = RowEnd(sLast, sRow);
         [loop]
         for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
-        {
             result += Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
-        }
     }
     return result;
 }
 
-Lanes Chosen2(List at)
+Lanes OutputChoice(List at)
 {
     if (isAverage != 0)
-    {
-        return SumOf(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
-    }
+        return OutputSum(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
     const int sRow = RowOf(sLast);
@@ -764,9 +618,7 @@ Lanes Chosen2(List at)
         const int sEnd = RowEnd(sLast, sRow);
         [loop]
         for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
-        {
             result = Max(result, Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s));
-        }
     }
     return result;
 }
@@ -799,10 +651,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
     WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
-    WriteKeptPaces(first + item, Chosen(at));
+    WriteKeptPaces(first + item, StartsChoice(at));
 #elif PASS == 1  // OutputTensor
     at.entries[1] *= ELEMENTS_PER_THREAD;
-    const Lanes lanes = Chosen2(at);
+    const Lanes lanes = OutputChoice(at);
     [unroll]
     for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {

@@ -27,13 +27,8 @@
 // In pass 8 only:
 //   ELEMENTS_PER_THREAD  elements of a thread along dimension 1, which share the terms
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   InputGradientTensor: FLOAT32, FLOAT16
-//   ROITensor: FLOAT32, FLOAT16
-//   BatchIndicesTensor: UINT32
-//   OutputGradientTensor: FLOAT32, FLOAT16
-//   OutputROIGradientTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, InputGradientTensor, ROITensor, OutputGradientTensor,
+//              OutputROIGradientTensor: FLOAT32, FLOAT16; BatchIndicesTensor: UINT32
 //   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
@@ -47,27 +42,21 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef INPUT_TYPE
-#define INPUT_PRESENT 1
-#else
-#define INPUT_PRESENT 0
+#ifndef INPUT_TYPE
 #define INPUT_TYPE UINT32
 #define INPUT_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_GRADIENT_TYPE
-#define OUTPUT_GRADIENT_PRESENT 1
-#else
-#define OUTPUT_GRADIENT_PRESENT 0
+#define INPUT_PRESENT (INPUT_SIZES_LENGTH > 0)
+#ifndef OUTPUT_GRADIENT_TYPE
 #define OUTPUT_GRADIENT_TYPE UINT32
 #define OUTPUT_GRADIENT_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_ROIGRADIENT_TYPE
-#define OUTPUT_ROIGRADIENT_PRESENT 1
-#else
-#define OUTPUT_ROIGRADIENT_PRESENT 0
+#define OUTPUT_GRADIENT_PRESENT (OUTPUT_GRADIENT_SIZES_LENGTH > 0)
+#ifndef OUTPUT_ROIGRADIENT_TYPE
 #define OUTPUT_ROIGRADIENT_TYPE UINT32
 #define OUTPUT_ROIGRADIENT_SIZES_LENGTH 0
 #endif
+#define OUTPUT_ROIGRADIENT_PRESENT (OUTPUT_ROIGRADIENT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -106,57 +95,26 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputGradientSizes[2];
-    int4 inputGradientStrides[2];
-    int4 rOISizes[2];
-    int4 rOIStrides[2];
-    int4 batchIndicesSizes[2];
-    int4 batchIndicesStrides[2];
-    int4 outputGradientSizes[2];
-    int4 outputGradientStrides[2];
-    int4 outputROIGradientStrides[2];
-    int4 inputGradientSizes2[2];
-    int4 inputGradientSizes3[2];
-    int4 roiCount2[2];
-    int4 keptStartsSizes[2];
-    int4 keptLengthsSizes[2];
-    int4 keptSamplesSizes[2];
-    int4 keptPacesSizes[2];
-    int4 keptRowsSizes[2];
-    int4 keptColumnsSizes[2];
-    int4 keptBestSizes[2];
-    int4 selection[2];
+    int4 inputSizes[2], inputStrides[2], inputGradientSizes[2], inputGradientStrides[2], rOISizes[2], rOIStrides[2],
+        batchIndicesSizes[2], batchIndicesStrides[2], outputGradientSizes[2], outputGradientStrides[2],
+        outputROIGradientStrides[2], inputGradientSizes2[2], inputGradientSizes3[2], roiCount2[2], keptStartsSizes[2],
+        keptLengthsSizes[2], keptSamplesSizes[2], keptPacesSizes[2], keptRowsSizes[2], keptColumnsSizes[2],
+        keptBestSizes[2], selection[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptStartsFirst;
-    int keptLengthsFirst;
-    int keptSamplesFirst;
-    int keptPacesFirst;
-    int keptRowsFirst;
-    int keptColumnsFirst;
-    int keptBestFirst;
-    float spatialScaleY;
-    float spatialScaleX;
-    int results;
-    int results2;
-    int max_;
-    int maximumSamplesPerOutput;
-    int corners;
-    float outputPixelOffset;
-    float inputPixelOffset;
-    int batches;
-    int roiCount;
-    int corners2;
+    int keptStartsFirst, keptLengthsFirst, keptSamplesFirst, keptPacesFirst, keptRowsFirst, keptColumnsFirst,
+        keptBestFirst;
+    float spatialScaleY, spatialScaleX;
+    int results, results2, max_, maximumSamplesPerOutput, corners;
+    float outputPixelOffset, inputPixelOffset;
+    int batches, roiCount, corners2;
 };
 
 // n / size for every n below 2^32
@@ -175,45 +133,31 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.length = 1;
+    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
 List Listed(int x0, int x1, int x2)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.length = 3;
+    const List result = { x0, x1, x2, 0, 0, 0, 0, 0, 3 };
     return result;
 }
 
 List Listed(int x0, int x1, int x2, int x3)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.entries[3] = x3;
-    result.length = 4;
+    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
     return result;
 }
 
@@ -225,10 +169,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
 List Part(List list, int first, int last)
@@ -305,10 +246,7 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
-int Narrow(int64_t x)
-{
-    return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647);
-}
+int Narrow(int64_t x) { return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647); }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
 int RavelIndex(List at, List sizes)
@@ -407,31 +345,19 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -465,22 +391,13 @@ int64_t ToInteger(float x)
 }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
-float Ceil(float x)
-{
-    return ceil(x);
-}
+float Ceil(float x) { return ceil(x); }
 
 // The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // a / b, correctly rounded, with subnormal operands and results; Vulkan allows the instruction to be off by 2.5 ulp.
 // The instruction estimates the quotient of the significands as an integer, and the exact remainder corrects it.
@@ -566,16 +483,10 @@ float Divide(float a, float b)
 }
 
 // The largest integer not above x; -0 for -0. Exact.
-float Floor(float x)
-{
-    return floor(x);
-}
+float Floor(float x) { return floor(x); }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -587,213 +498,147 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
-float Min(float a, float b)
-{
-    return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a;
-}
+float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-// The element at a coordinate, which is clamped to the tensor
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 INPUT_VALUE ReadInput(List at)
 {
-    return INPUT_PRESENT ? (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]
-        : (INPUT_VALUE)0;
+    return INPUT_PRESENT ? LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)) : (INPUT_VALUE)0;
 }
 
-// The element at a coordinate, which is clamped to the tensor
+INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return (INPUT_GRADIENT_VALUE)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
-// The element at a coordinate, which is clamped to the tensor
-ROI_VALUE ReadROI(List at)
-{
-    return (ROI_VALUE)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)];
-}
+ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
+ROI_VALUE ReadROI(List at) { return LoadROI(ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)); }
 
-// The element at a coordinate, which is clamped to the tensor
+BATCH_INDICES_VALUE LoadBatchIndices(uint offset) { return (BATCH_INDICES_VALUE)batchIndicesTensor[offset]; }
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
-    return (BATCH_INDICES_VALUE)batchIndicesTensor[ClampedOffset(at, batchIndicesSizes, batchIndicesStrides,
-        BATCH_INDICES_SIZES_LENGTH)];
+    return LoadBatchIndices(ClampedOffset(at, batchIndicesSizes, batchIndicesStrides, BATCH_INDICES_SIZES_LENGTH));
 }
 
+void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
+{
+    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
+}
+
+uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
 void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 {
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_STORED)entry;
+    StoreOutputGradient(OffsetInOutputGradient(at), entry);
 }
 
+void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
+{
+    outputROIGradientTensor[offset] = (OUTPUT_ROIGRADIENT_STORED)value;
+}
+
+uint OffsetInOutputROIGradient(List at)
+{
+    return OffsetOf(at, outputROIGradientStrides, OUTPUT_ROIGRADIENT_SIZES_LENGTH);
+}
 void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
 {
-    outputROIGradientTensor[OffsetOf(at, outputROIGradientStrides, OUTPUT_ROIGRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_ROIGRADIENT_STORED)entry;
+    StoreOutputROIGradient(OffsetInOutputROIGradient(at), entry);
 }
+
+// Entry `number` of an intermediate tensor whose first word is `first`
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+
+int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
 REAL_VALUE ReadKeptStarts(List at)
 {
-    const uint index = ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH);
-    const uint position = (uint)keptStartsFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptLengths(List at)
 {
-    const uint index = ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH);
-    const uint position = (uint)keptLengthsFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH));
 }
 
 int ReadKeptSamples(List at)
 {
-    const uint index = ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH);
-    const uint position = (uint)keptSamplesFirst + index * (1);
-    return (int)scratch[position];
+    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptPaces(List at)
 {
-    const uint index = ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH);
-    const uint position = (uint)keptPacesFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptRows(List at)
 {
-    const uint index = ClampedIndex(at, keptRowsSizes, KEPT_ROWS_SIZES_LENGTH);
-    const uint position = (uint)keptRowsFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptRowsFirst, ClampedIndex(at, keptRowsSizes, KEPT_ROWS_SIZES_LENGTH));
 }
 
 REAL_VALUE ReadKeptColumns(List at)
 {
-    const uint index = ClampedIndex(at, keptColumnsSizes, KEPT_COLUMNS_SIZES_LENGTH);
-    const uint position = (uint)keptColumnsFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
+    return LoadReal(keptColumnsFirst, ClampedIndex(at, keptColumnsSizes, KEPT_COLUMNS_SIZES_LENGTH));
 }
 
-int ReadKeptBest(List at)
-{
-    const uint index = ClampedIndex(at, keptBestSizes, KEPT_BEST_SIZES_LENGTH);
-    const uint position = (uint)keptBestFirst + index * (1);
-    return (int)scratch[position];
-}
+int ReadKeptBest(List at) { return LoadInt(keptBestFirst, ClampedIndex(at, keptBestSizes, KEPT_BEST_SIZES_LENGTH)); }
 
-void WriteKeptStarts(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptStartsFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void WriteKeptLengths(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
+void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
-void WriteKeptSamples(uint number, int entry)
-{
-    const uint position = (uint)keptSamplesFirst + number * (1);
-    scratch[position] = (uint)entry;
-}
+void WriteKeptStarts(uint number, REAL_VALUE entry) { StoreReal(keptStartsFirst, number, entry); }
+void WriteKeptLengths(uint number, REAL_VALUE entry) { StoreReal(keptLengthsFirst, number, entry); }
+void WriteKeptSamples(uint number, int entry) { StoreInt(keptSamplesFirst, number, entry); }
+void WriteKeptPaces(uint number, REAL_VALUE entry) { StoreReal(keptPacesFirst, number, entry); }
+void WriteKeptRows(uint number, REAL_VALUE entry) { StoreReal(keptRowsFirst, number, entry); }
+void WriteKeptColumns(uint number, REAL_VALUE entry) { StoreReal(keptColumnsFirst, number, entry); }
+void WriteKeptBest(uint number, int entry) { StoreInt(keptBestFirst, number, entry); }
 
-void WriteKeptPaces(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptPacesFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptRows(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptRowsFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptColumns(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptColumnsFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptBest(uint number, int entry)
-{
-    const uint position = (uint)keptBestFirst + number * (1);
-    scratch[position] = (uint)entry;
-}
-
-precise REAL_VALUE Corner(int r, int j)
-{
-    return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0));
-}
+precise REAL_VALUE Corner(int r, int j) { return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0)); }
 
 precise REAL_VALUE Factor(int d)
 {
     if (d == 0)
-    {
         return (REAL_VALUE)spatialScaleY;
-    }
     return (REAL_VALUE)spatialScaleX;
 }
 
 int OwnResults(List at)
 {
     if (Entry(at, 1) == 0)
-    {
         return results;
-    }
     return results2;
 }
 
 int64_t Wanted(List at)
 {
     if (IsInfinity(ReadKeptLengths(at)))
-    {
         return 0;
-    }
     return ToInteger(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (REAL_VALUE)0))));
 }
 
-int OwnLines(List at)
-{
-    return OwnResults(at) * ReadKeptSamples(at);
-}
+int OwnLines(List at) { return OwnResults(at) * ReadKeptSamples(at); }
 
-precise REAL_VALUE Chosen(List at)
+precise REAL_VALUE StartsChoice(List at)
 {
     if (corners != 0)
-    {
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (REAL_VALUE)0));
-    }
     if (OwnLines(at) > 1)
-    {
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (REAL_VALUE)0));
-    }
     return (REAL_VALUE)0.0f;
 }
 
-int Samples(int r, int d)
-{
-    return ReadKeptSamples(Listed(r, d));
-}
+int Samples(int r, int d) { return ReadKeptSamples(Listed(r, d)); }
 
-precise REAL_VALUE OutputOffset()
-{
-    return (REAL_VALUE)outputPixelOffset;
-}
+precise REAL_VALUE OutputOffset() { return (REAL_VALUE)outputPixelOffset; }
 
-precise REAL_VALUE InputOffset()
-{
-    return (REAL_VALUE)inputPixelOffset;
-}
+precise REAL_VALUE InputOffset() { return (REAL_VALUE)inputPixelOffset; }
 
 precise REAL_VALUE Where(int r, int d, int o, int s)
 {
@@ -803,10 +648,8 @@ precise REAL_VALUE Where(int r, int d, int o, int s)
 
 int Size(int d)
 {
-    if (OUTPUT_GRADIENT_PRESENT != 0)
-    {
+    if (OUTPUT_GRADIENT_PRESENT)
         return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), d + 2);
-    }
     return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
 }
 
@@ -816,25 +659,19 @@ bool Hit(int r, int d, int o, int s)
         && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
 }
 
-REAL_VALUE OutputOffset2()
-{
-    return (REAL_VALUE)outputPixelOffset;
-}
+REAL_VALUE WhereOutputOffset() { return (REAL_VALUE)outputPixelOffset; }
 
-REAL_VALUE InputOffset2()
-{
-    return (REAL_VALUE)inputPixelOffset;
-}
+REAL_VALUE WhereInputOffset() { return (REAL_VALUE)inputPixelOffset; }
 
-REAL_VALUE Where2(int r, int d, int o, int s)
+REAL_VALUE HeldInWhere(int r, int d, int o, int s)
 {
-    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset2()) * ReadKeptPaces(Listed(r, d))
-        + ReadKeptStarts(Listed(r, d)) - InputOffset2();
+    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - WhereOutputOffset()) * ReadKeptPaces(Listed(r, d))
+        + ReadKeptStarts(Listed(r, d)) - WhereInputOffset();
 }
 
 REAL_VALUE HeldIn(int r, int d, int o, int s)
 {
-    return Max(Min(Where2(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(HeldInWhere(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
 REAL_VALUE Hat(REAL_VALUE x, int i)
@@ -842,56 +679,45 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
-precise REAL_VALUE HeldIn2(int r, int d, int o, int s)
+precise REAL_VALUE ShareHeldIn(int r, int d, int o, int s)
 {
     return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
 }
 
-int64_t Near(REAL_VALUE x)
-{
-    return ToInteger(Ceil(x - (REAL_VALUE)0.5f));
-}
+int64_t Near(REAL_VALUE x) { return ToInteger(Ceil(x - (REAL_VALUE)0.5f)); }
 
 REAL_VALUE Share(int r, int d, int o, int s, int i)
 {
     if (Hit(r, d, o, s))
     {
         if (IS_LINEAR_BOUND)
-        {
             return Hat(HeldIn(r, d, o, s), i);
-        }
-        if (Near(HeldIn2(r, d, o, s)) == i)
-        {
+        if (Near(ShareHeldIn(r, d, o, s)) == i)
             return (REAL_VALUE)1.0f;
-        }
         return (REAL_VALUE)0.0f;
     }
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE SumOf(List at)
+precise REAL_VALUE RowsSum(List at)
 {
     const int sFirst = 0;
     const int sLast = Samples(Entry(at, 0), 0);
     precise REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int s = sFirst; s < sLast; s++)
-    {
         result += Share(Entry(at, 0), 0, Entry(at, 1), s, Entry(at, 2));
-    }
     return result;
 }
 
-precise REAL_VALUE SumOf2(List at)
+precise REAL_VALUE ColumnsSum(List at)
 {
     const int sFirst = 0;
     const int sLast = Samples(Entry(at, 0), 1);
     precise REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int s = sFirst; s < sLast; s++)
-    {
         result += Share(Entry(at, 0), 1, Entry(at, 1), s, Entry(at, 2));
-    }
     return result;
 }
 
@@ -901,10 +727,7 @@ int Batch(int r)
         (int64_t)0);
 }
 
-int64_t Low(REAL_VALUE x)
-{
-    return ToInteger(Floor(x));
-}
+int64_t Low(REAL_VALUE x) { return ToInteger(Floor(x)); }
 
 precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
@@ -920,35 +743,25 @@ precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
         {
             [loop]
             for (int j = jFirst; j < jLast; j++)
-            {
                 result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
-            }
         }
         return result;
     }
     return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
 }
 
-precise REAL_VALUE Outside()
-{
-    return (REAL_VALUE)0.0f;
-}
+precise REAL_VALUE Outside() { return (REAL_VALUE)0.0f; }
 
 precise REAL_VALUE Read(int r, int c, List o, List s)
 {
     if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
-    {
-        return Between(r, c, HeldIn2(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn2(r, 1, Entry(o, 1), Entry(s, 1)));
-    }
+        return Between(r, c, ShareHeldIn(r, 0, Entry(o, 0), Entry(s, 0)), ShareHeldIn(r, 1, Entry(o, 1), Entry(s, 1)));
     return Outside();
 }
 
-List Grid(int r)
-{
-    return Listed(Samples(r, 0), Samples(r, 1));
-}
+List Grid(int r) { return Listed(Samples(r, 0), Samples(r, 1)); }
 
-List FirstGreatest(List at)
+List BestArgmax(List at)
 {
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = Zeros(sLast.length);
@@ -981,50 +794,45 @@ REAL_VALUE OfSample(List at, int r, List o, List s)
     return Share(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
-REAL_VALUE Part2(List at, int r, List o)
+REAL_VALUE OutputGradientPart(List at, int r, List o)
 {
     if (IS_AVERAGE_BOUND)
-    {
         return ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))
             * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)));
-    }
     return OfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
 }
 
-precise REAL_VALUE Hat2(REAL_VALUE x, int i)
+precise REAL_VALUE ShareHat(REAL_VALUE x, int i)
 {
     return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
 }
 
-precise REAL_VALUE Share2(int r, int d, int o, int s, int i)
+precise REAL_VALUE OfSampleShare(int r, int d, int o, int s, int i)
 {
     if (Hit(r, d, o, s))
     {
         if (IS_LINEAR_BOUND)
-        {
-            return Hat2(HeldIn2(r, d, o, s), i);
-        }
-        if (Near(HeldIn2(r, d, o, s)) == i)
-        {
+            return ShareHat(ShareHeldIn(r, d, o, s), i);
+        if (Near(ShareHeldIn(r, d, o, s)) == i)
             return (REAL_VALUE)1.0f;
-        }
         return (REAL_VALUE)0.0f;
     }
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE OfSample2(List at, int r, List o, List s)
+precise REAL_VALUE ReachesOfSample(List at, int r, List o, List s)
 {
-    return Share2(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share2(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
+    return OfSampleShare(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2))
+        * OfSampleShare(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
 bool Reaches(List at, int r, List o)
 {
     return IS_AVERAGE_BOUND || Less((REAL_VALUE)0.0f,
-        OfSample2(at, r, o, UnravelIndex(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
+        ReachesOfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
 }
 
-REAL_VALUE SumOf3(List at)
+REAL_VALUE OutputGradientSum(List at)
 {
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = Zeros(oLast.length);
@@ -1048,9 +856,8 @@ REAL_VALUE SumOf3(List at)
                     if (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))))
                         && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))))
                         && Reaches(at, r, o))
-                    {
-                        result += Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
-                    }
+                        result += OutputGradientPart(at, r, o)
+                            * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
                 }
             }
         }
@@ -1058,43 +865,24 @@ REAL_VALUE SumOf3(List at)
     return result;
 }
 
-int Region(List at)
-{
-    return Entry(at, ROI_SIZES_LENGTH - 2);
-}
+int Region(List at) { return Entry(at, ROI_SIZES_LENGTH - 2); }
 
 REAL_VALUE PartOf(List at, int c, List o, List s)
 {
     if (IS_AVERAGE_BOUND)
-    {
         return (REAL_VALUE)1.0f / Convert(Multiplied(Grid(Region(at))), (REAL_VALUE)0);
-    }
     if (ReadKeptBest(Join(Listed(Region(at), c), o)) == RavelIndex(s, Grid(Region(at))))
-    {
         return (REAL_VALUE)1.0f;
-    }
     return (REAL_VALUE)0.0f;
 }
 
-int Member(List at)
-{
-    return Entry(at, ROI_SIZES_LENGTH - 1);
-}
+int Member(List at) { return Entry(at, ROI_SIZES_LENGTH - 1); }
 
-bool Vertical(List at)
-{
-    return FloorRemainder(Member(at), (int)2) == 1;
-}
+bool Vertical(List at) { return FloorRemainder(Member(at), (int)2) == 1; }
 
-precise REAL_VALUE Y(List at, List o, List s)
-{
-    return HeldIn2(Region(at), 0, Entry(o, 0), Entry(s, 0));
-}
+precise REAL_VALUE Y(List at, List o, List s) { return ShareHeldIn(Region(at), 0, Entry(o, 0), Entry(s, 0)); }
 
-precise REAL_VALUE X(List at, List o, List s)
-{
-    return HeldIn2(Region(at), 1, Entry(o, 1), Entry(s, 1));
-}
+precise REAL_VALUE X(List at, List o, List s) { return ShareHeldIn(Region(at), 1, Entry(o, 1), Entry(s, 1)); }
 
 REAL_VALUE Image(List at, int c, int64_t i, int j)
 {
@@ -1108,9 +896,7 @@ REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int j = jFirst; j < jLast; j++)
-    {
         result += Hat(x, j) * (Image(at, c, ToInteger(Ceil(y)), j) - Image(at, c, Low(y), j));
-    }
     return result;
 }
 
@@ -1119,41 +905,31 @@ int Results(int d)
     return Entry(ListOf(inputGradientSizes[0], inputGradientSizes[1], INPUT_GRADIENT_SIZES_LENGTH), d + 2);
 }
 
-int Lines(int r, int d)
-{
-    return Results(d) * Samples(r, d);
-}
+int Lines(int r, int d) { return Results(d) * Samples(r, d); }
 
 REAL_VALUE Fraction(List at, int d, List o, List s)
 {
-    return (Convert(Entry(o, d) * Samples(Region(at), d) + Entry(s, d), (REAL_VALUE)0) - OutputOffset2())
+    return (Convert(Entry(o, d) * Samples(Region(at), d) + Entry(s, d), (REAL_VALUE)0) - WhereOutputOffset())
         / Convert(Lines(Region(at), d) - corners2, (REAL_VALUE)0);
 }
 
-REAL_VALUE Chosen3(List at, int d, List o, List s)
+REAL_VALUE MovesChoice(List at, int d, List o, List s)
 {
     if (Member(at) >= 2)
-    {
         return Fraction(at, d, o, s);
-    }
     return (REAL_VALUE)1.0f - Fraction(at, d, o, s);
 }
 
-REAL_VALUE Factor2(int d)
+REAL_VALUE MovesFactor(int d)
 {
     if (d == 0)
-    {
         return (REAL_VALUE)spatialScaleY;
-    }
     return (REAL_VALUE)spatialScaleX;
 }
 
-REAL_VALUE Moves(List at, int d, List o, List s)
-{
-    return Chosen3(at, d, o, s) * Factor2(d);
-}
+REAL_VALUE Moves(List at, int d, List o, List s) { return MovesChoice(at, d, o, s) * MovesFactor(d); }
 
-REAL_VALUE Image2(List at, int c, int i, int64_t j)
+REAL_VALUE SlopeXImage(List at, int c, int i, int64_t j)
 {
     return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, Narrow(j)));
 }
@@ -1165,42 +941,36 @@ REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int i = iFirst; i < iLast; i++)
-    {
-        result += Hat(y, i) * (Image2(at, c, i, ToInteger(Ceil(x))) - Image2(at, c, i, Low(x)));
-    }
+        result += Hat(y, i) * (SlopeXImage(at, c, i, ToInteger(Ceil(x))) - SlopeXImage(at, c, i, Low(x)));
     return result;
 }
 
 REAL_VALUE Rises(List at, int c, List o, List s)
 {
     if (Vertical(at))
-    {
         return SlopeY(at, c, Y(at, o, s), X(at, o, s)) * Moves(at, 0, o, s);
-    }
     return SlopeX(at, c, Y(at, o, s), X(at, o, s)) * Moves(at, 1, o, s);
 }
 
 bool Free(List at, int d, List o, List s)
 {
-    return Equal(Where(Region(at), d, Entry(o, d), Entry(s, d)), HeldIn2(Region(at), d, Entry(o, d), Entry(s, d)));
+    return Equal(Where(Region(at), d, Entry(o, d), Entry(s, d)), ShareHeldIn(Region(at), d, Entry(o, d), Entry(s, d)));
 }
 
-bool Chosen4(List at, List o, List s)
+bool LiveChoice(List at, List o, List s)
 {
     if (Vertical(at))
-    {
         return Free(at, 0, o, s);
-    }
     return Free(at, 1, o, s);
 }
 
 bool Live(List at, List o, List s)
 {
     return Hit(Region(at), 0, Entry(o, 0), Entry(s, 0)) && Hit(Region(at), 1, Entry(o, 1), Entry(s, 1))
-        && Chosen4(at, o, s);
+        && LiveChoice(at, o, s);
 }
 
-REAL_VALUE Chosen2(List at)
+REAL_VALUE OutputROIGradientChoice(List at)
 {
     if (IS_LINEAR_BOUND)
     {
@@ -1228,10 +998,8 @@ REAL_VALUE Chosen2(List at)
                     for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
                     {
                         if (Live(at, Part(p, 1, 8), s))
-                        {
                             result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
                                 * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
-                        }
                     }
                 }
             }
@@ -1249,10 +1017,7 @@ REAL_VALUE Chosen2(List at)
 #define TERM_ROWS (uint)selection[0][1]  // rows for terms
 #define ROW_ROWS (uint)selection[0][2]  // rows for these rows
 #define ROW_WORDS (uint)selection[0][3]
-uint Bits(uint row, uint coordinate)
-{
-    return scratch[TABLES_FIRST + row * ROW_WORDS + coordinate];
-}
+uint Bits(uint row, uint coordinate) { return scratch[TABLES_FIRST + row * ROW_WORDS + coordinate]; }
 
 #if PASS < 8
 groupshared uint words[NUM_THREADS / 32];
@@ -1286,10 +1051,7 @@ bool IsSet(uint number, int coordinate)
     return false;
 }
 #else
-bool IsSet(uint number, int coordinate)
-{
-    return number < TERM_ROWS && Bits(number, (uint)coordinate) != 0;
-}
+bool IsSet(uint number, int coordinate) { return number < TERM_ROWS && Bits(number, (uint)coordinate) != 0; }
 #endif
 
 // Writes NUM_THREADS / 32 words, one bit per thread
@@ -1349,7 +1111,7 @@ void AddSelected(List at)
                 {
                     at.entries[1] = begin + lane;  // reads are clamped to tensors
                     if (Reaches(at, Entry(term, 0), Part(term, 1, 8)))
-                        totals[lane] += Part2(at, Entry(term, 0), Part(term, 1, 8))
+                        totals[lane] += OutputGradientPart(at, Entry(term, 0), Part(term, 1, 8))
                             * (REAL_VALUE)ReadInputGradient(Join(Listed(Entry(term, 0), Entry(at, 1)),
                             Part(term, 1, 8)));
                 }
@@ -1405,17 +1167,17 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptStarts(first + item, Corner(Entry(at, 0), 1 - Entry(at, 1)) * Factor(Entry(at, 1)));
     WriteKeptLengths(first + item, Corner(Entry(at, 0), 3 - Entry(at, 1)) * Factor(Entry(at, 1)) - ReadKeptStarts(at));
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
-    WriteKeptPaces(first + item, Chosen(at));
+    WriteKeptPaces(first + item, StartsChoice(at));
 #elif PASS == 1  // Rows
-    WriteKeptRows(first + item, Divide(SumOf(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0)));
+    WriteKeptRows(first + item, Divide(RowsSum(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0)));
 #elif PASS == 2  // Columns
-    WriteKeptColumns(first + item, Divide(SumOf2(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0)));
+    WriteKeptColumns(first + item, Divide(ColumnsSum(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0)));
 #elif PASS == 3  // Best
-    WriteKeptBest(first + item, RavelIndex(FirstGreatest(at), Grid(Entry(at, 0))));
+    WriteKeptBest(first + item, RavelIndex(BestArgmax(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)SumOf3(at));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at));
 #elif PASS == 5  // OutputROIGradientTensor
-    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)Chosen2(at));
+    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)OutputROIGradientChoice(at));
 #endif
 #endif
 }

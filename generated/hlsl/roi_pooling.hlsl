@@ -17,10 +17,7 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or ROI or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT32, FLOAT16
-//   ROITensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, ROITensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ELEMENTS_PER_THREAD  elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
@@ -57,20 +54,13 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 rOISizes[2];
-    int4 rOIStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 pooled[2];
+    int4 inputSizes[2], inputStrides[2], rOISizes[2], rOIStrides[2], outputSizes[2], outputStrides[2], pooled[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -94,27 +84,19 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
 List Listed(int x0, int x1, int x2, int x3)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.entries[2] = x2;
-    result.entries[3] = x3;
-    result.length = 4;
+    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
     return result;
 }
 
@@ -126,10 +108,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 List Join(List left, List right)
 {
@@ -220,16 +199,10 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 }
 
 // The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
+uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
@@ -240,10 +213,7 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
 int64_t Convert(float x, int64_t type)
 {
@@ -252,10 +222,7 @@ int64_t Convert(float x, int64_t type)
 }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
+float FromBits(uint bits) { return asfloat(bits); }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -264,16 +231,10 @@ float CopySign(float magnitude, float sign)
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // x without its fraction, with its sign. Exact. On bits for double: DXC compiles trunc(double) through float.
-float Trunc(float x)
-{
-    return trunc(x);
-}
+float Trunc(float x) { return trunc(x); }
 
 // The nearest integer, ties away from 0
 float RoundAway(float x)
@@ -299,15 +260,9 @@ int Order(float x)
 // The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
 // unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
+INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
 typedef vector<float, ELEMENTS_PER_THREAD> Lanes;
 
@@ -329,16 +284,13 @@ Lanes ReadLanesInput(List at)
     return elements;
 }
 
-// The element at a coordinate, which is clamped to the tensor
-ROI_VALUE ReadROI(List at)
-{
-    return (ROI_VALUE)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)];
-}
+ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
+ROI_VALUE ReadROI(List at) { return LoadROI(ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)); }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 Lanes Max(Lanes x, Lanes y)
 {
@@ -353,10 +305,7 @@ int64_t Corner(List at, int j)
     return ToInteger(RoundAway((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), j)) * (REAL_VALUE)spatialScale));
 }
 
-int64_t Length(List at, int d)
-{
-    return max(Corner(at, 4 - d) - Corner(at, 2 - d) + (int64_t)1, (int64_t)1);
-}
+int64_t Length(List at, int d) { return max(Corner(at, 4 - d) - Corner(at, 2 - d) + (int64_t)1, (int64_t)1); }
 
 List First(List at)
 {
@@ -383,7 +332,7 @@ List Last(List at)
     return result;
 }
 
-bool AllOf(List at)
+bool OutputAll(List at)
 {
     const List list1 = First(at);
     const List list2 = Last(at);
@@ -392,9 +341,7 @@ bool AllOf(List at)
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-    {
         result = result && Entry(list1, d) < Entry(list2, d);
-    }
     return result;
 }
 
@@ -403,9 +350,9 @@ int Batch(List at)
     return max(min(Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int)0), inputSizesEntry), 0);
 }
 
-Lanes Chosen(List at)
+Lanes OutputChoice(List at)
 {
-    if (AllOf(at))
+    if (OutputAll(at))
     {
         const List pLast = Last(at);
         const List pFirst = First(at);
@@ -418,9 +365,7 @@ Lanes Chosen(List at)
             const int pEnd = RowEnd(pLast, pRow);
             [loop]
             for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
-            {
                 result = Max(result, (Lanes)ReadLanesInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
-            }
         }
         return result;
     }
@@ -453,7 +398,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
     at.entries[1] *= ELEMENTS_PER_THREAD;
-    const Lanes lanes = Chosen(at);
+    const Lanes lanes = OutputChoice(at);
     [unroll]
     for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {

@@ -16,11 +16,8 @@
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, UpdatesTensor, OutputTensor, whose elements
-//              are moved as raw bits
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   IndicesTensor: INT64, INT32, UINT64, UINT32
-//   UpdatesTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              are moved as raw bits. OutputTensor, InputTensor, UpdatesTensor: FLOAT64, FLOAT32, FLOAT16, INT64,
+//              INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8; IndicesTensor: INT64, INT32, UINT64, UINT32
 //   STAGE      what is done: 0 clears the entries that updates target, 1 chooses the last update of each element, 2
 //              copies the input, 3 writes the chosen update, or the input's element where there is none, 4 writes the
 //              chosen updates alone, 5 does everything in a single group
@@ -68,20 +65,12 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint indicesStride;
-    uint updatesStride;
-    uint outputStride;
+    uint halving, shift, inputStride, indicesStride, updatesStride, outputStride;
 };
 
 struct ScatterLookup
 {
-    uint size;
-    uint outputStride;
-    uint indicesOffset;
-    uint reserved0;
+    uint size, outputStride, indicesOffset, reserved0;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -93,8 +82,7 @@ struct ScatterLookup
 {
     uint count;  // elements of the output if a dispatch writes or copies them all, else of the updates
     uint groupColumns;  // thread groups along x
-    uint updateCount;
-    uint reserved0;
+    uint updateCount, reserved0;
     Dimension dimensions[RANK];  // of the output, outermost first
     Dimension updatesDimensions[UPDATES_RANK];
     ScatterLookup lookups[LOOKUPS];
@@ -127,10 +115,7 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-INDICES_VALUE LoadIndices(uint offset)
-{
-    return (INDICES_VALUE)indicesTensor[offset];
-}
+INDICES_VALUE LoadIndices(uint offset) { return (INDICES_VALUE)indicesTensor[offset]; }
 
 UPDATES_VALUE LoadUpdates(uint offset)
 {

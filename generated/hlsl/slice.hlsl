@@ -13,9 +13,8 @@
 //
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
-//              raw bits
-//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              raw bits. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
 //              innermost size are multiples of VECTOR
@@ -55,16 +54,9 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    int offsets;
-    int step;
-    int inputSizes;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
+    uint halving, shift, inputStride, outputStride;
+    int offsets, step, inputSizes;
+    uint reserved0, reserved1, reserved2;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -79,8 +71,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint reserved0;
-    uint reserved1;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -14,9 +14,8 @@
 //
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputGradientTensor, OutputGradientTensor, whose
-//              elements are moved as raw bits
-//   InputGradientTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputGradientTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              elements are moved as raw bits. InputGradientTensor, OutputGradientTensor: FLOAT64, FLOAT32, FLOAT16,
+//              INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; 2 or 4 (at most 16 bytes; 4 for 8
 //              bits) where coordinates are those of OutputGradientTensor, its innermost stride is 1, and all other
 //              strides and the innermost size are multiples of VECTOR
@@ -56,15 +55,8 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputGradientStride;
-    uint outputGradientStride;
-    int inputWindowStrides;
-    int first;
-    int step;
-    int stepReciprocal;
-    int inputGradientSizes;
+    uint halving, shift, inputGradientStride, outputGradientStride;
+    int inputWindowStrides, first, step, stepReciprocal, inputGradientSizes;
     uint reserved0;
 };
 
@@ -80,8 +72,7 @@ typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint reserved0;
-    uint reserved1;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -204,9 +195,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             chosen1 = LoadInputGradient(offset1);
         }
         else
-        {
             chosen1 = (INPUT_GRADIENT_VALUE)0;
-        }
         values[inVector] = (OUTPUT_GRADIENT_VALUE)chosen1;
     }
     at[inner] = vectorStart;

@@ -13,9 +13,8 @@
 //
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
-//              raw bits
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//              raw bits. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
+//              UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
 //              innermost size are multiples of VECTOR
@@ -54,12 +53,8 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputStride;
-    int inputSizes;
-    int inputSizesReciprocal;
+    uint halving, shift, inputStride, outputStride;
+    int inputSizes, inputSizesReciprocal;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16
@@ -74,8 +69,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint reserved0;
-    uint reserved1;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -15,10 +15,8 @@
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputValueTensor, whose elements are moved
-//              as raw bits
-//   OutputValueTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputIndexTensor: UINT64, UINT32
+//              as raw bits. OutputValueTensor, InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8; OutputIndexTensor: UINT64, UINT32
 //   SELECTS    1 to select from lines or parts of them, 0 to sort tiles (with FIRST 1) or to merge pairs of runs (with
 //              FIRST 0)
 //   FIRST      1 to read elements, 0 to read the entries that the dispatch before wrote
@@ -74,12 +72,7 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint inputStride;
-    uint outputValueStride;
-    uint outputIndexStride;
-    uint reserved0;
+    uint halving, shift, inputStride, outputValueStride, outputIndexStride, reserved0;
 };
 
 struct Entry
@@ -103,10 +96,7 @@ struct Entry
     uint partLength;  // elements of a part, or for which a run has room
     uint partSpan;  // elements of the line that a run comes from
     uint inputStep;  // strides along the axis
-    uint outputValueStep;
-    uint outputIndexStep;
-    uint reserved0;
-    uint reserved1;
+    uint outputValueStep, outputIndexStep, reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -168,15 +158,9 @@ void StoreOutputValue(uint offset, OUTPUT_VALUE_VALUE value)
 #endif
 }
 
-void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
-{
-    outputIndexTensor[offset] = (OUTPUT_INDEX_STORED)value;
-}
+void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value) { outputIndexTensor[offset] = (OUTPUT_INDEX_STORED)value; }
 
-INPUT_VALUE LoadAt(Position start, uint position)
-{
-    return LoadInput(start.input + position * inputStep);
-}
+INPUT_VALUE LoadAt(Position start, uint position) { return LoadInput(start.input + position * inputStep); }
 
 // Writes the outputs of one rank, given the element and its position in the line
 void Write(Position start, uint rank, uint position, INPUT_VALUE element)

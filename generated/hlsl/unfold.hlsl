@@ -17,9 +17,8 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type
-//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
-//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -83,24 +82,14 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
+    uint halving, shift;
 };
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputStrides[2];
-    int4 blocksPerDimension[2];
-    int4 inputSizes2[2];
-    int4 strides[2];
-    int4 dilations[2];
-    int4 startPadding[2];
-    int4 inputSizes3[2];
-    int4 blocksPerDimensionReciprocals[2];
-    int4 inputSizes2Reciprocals[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], blocksPerDimension[2], inputSizes2[2], strides[2],
+        dilations[2], startPadding[2], inputSizes3[2], blocksPerDimensionReciprocals[2], inputSizes2Reciprocals[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -122,16 +111,13 @@ struct List
 
 List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
+    const List result = { first, second, length };
     return result;
 }
 
 List Listed(int x0, int x1)
 {
-    List result = (List)0;
-    result.entries[0] = x0;
-    result.entries[1] = x1;
-    result.length = 2;
+    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
     return result;
 }
 
@@ -143,10 +129,7 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
+int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 List Join(List left, List right)
 {
@@ -246,12 +229,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -269,15 +247,8 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 List Block(List at)
 {
@@ -285,7 +256,7 @@ List Block(List at)
         ListOf(blocksPerDimensionReciprocals[0], blocksPerDimensionReciprocals[1], BLOCKS_PER_DIMENSION_LENGTH));
 }
 
-List Entry2(List at)
+List PositionEntry(List at)
 {
     return UnravelIndex(Entry(at, 1), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH),
         ListOf(inputSizes2Reciprocals[0], inputSizes2Reciprocals[1], INPUT_SIZES2_LENGTH));
@@ -294,7 +265,7 @@ List Entry2(List at)
 List Position(List at)
 {
     const List list1 = Block(at);
-    const List list2 = Entry2(at);
+    const List list2 = PositionEntry(at);
     List result = (List)0;
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
@@ -305,13 +276,11 @@ List Position(List at)
     return result;
 }
 
-INPUT_VALUE Chosen(List at)
+INPUT_VALUE OutputChoice(List at)
 {
     const List list1 = Position(at);
     if (InBounds(list1, ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
-    {
-        return ReadInput(Join(Listed(Entry(at, 0), Entry(Entry2(at), 0)), list1));
-    }
+        return ReadInput(Join(Listed(Entry(at, 0), Entry(PositionEntry(at), 0)), list1));
     return (INPUT_VALUE)0;
 }
 
@@ -344,11 +313,11 @@ void WriteElement(uint item, List at)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)Chosen(at) & 0xff) << (8 * k);
+        word |= ((uint)OutputChoice(at) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, Chosen(at));
+    WriteOutput(at, OutputChoice(at));
 #endif
 #endif
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
 from dmlgen.plans.model import Field, ListOf, Plans, Record
 
@@ -44,48 +46,61 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Constant]] |
     names = own or {}
     structs: dict[str, str] = {}
     strides: tuple[str, ...] = ()
-    lines: list[str] = []
+    declared: list[_Declared] = []
     words = 0
     for one in plans.record(record).fields:
         match one.type:
             case ListOf(element=Record() as element, capacity=capacity, words=(macro, *given)):
                 assert capacity is not None
-                lines += _padding(words)
+                declared += _padding(words)
                 words += -words % VECTOR
                 inner = dict(names)
                 if given:
                     inner["strides"] = [Constant("uint", f"{name}Stride") for name in given]
                     strides = tuple(given)
-                body = [line for part in element.fields for line in _field(part, inner)]
+                body = [found for part in element.fields for found in _field(part, inner)]
                 size = sum(_size(part, inner) for part in element.fields)
-                structs[element.name] = "\n".join(
-                    [f"struct {element.name}", "{", *body, *_padding(size), "};"]
-                )
-                lines.append(f"    {element.name} {one.name}[{macro}];{_comment(one)}")
+                body += _padding(size)
+                structs[element.name] = f"struct {element.name}\n{{\n{_lines(body)}\n}};"
+                declared.append(_Declared(element.name, f"{one.name}[{macro}]", one.comment))
                 words += capacity * (size + -size % VECTOR)
             case _:
-                lines += _field(one, names)
+                declared += _field(one, names)
                 words += _size(one, names)
-    return Params("\n\n".join(structs.values()), "\n".join(lines), strides, words + -words % VECTOR)
+    return Params("\n\n".join(structs.values()), _lines(declared), strides, words + -words % VECTOR)
 
 
-def _field(one: Field, own: Mapping[str, Sequence[Constant]]) -> Iterator[str]:
+class _Declared(NamedTuple):
+    type: str
+    declarator: str
+    comment: str = ""
+
+
+def _lines(declared: Iterable[_Declared]) -> str:
+    """Declarations; those of one type that need no comment are on one line."""
+    lines = []
+    for (type_, comment), some in groupby(declared, lambda one: (one.type, one.comment)):
+        names = [one.declarator for one in some]
+        if comment:
+            lines += [f"    {type_} {name};  // {comment}" for name in names]
+        else:
+            lines.append(f"    {type_} {', '.join(names)};")
+    return "\n".join(lines)
+
+
+def _field(one: Field, own: Mapping[str, Sequence[Constant]]) -> Iterator[_Declared]:
     if isinstance(one.type, ListOf):
         for constant in own[one.name]:
             length = f"[{constant.length}]" if constant.length else ""
-            yield f"    {constant.type} {constant.name}{length};"
+            yield _Declared(constant.type, constant.name + length)
     else:
         assert not isinstance(one.type, Record)
-        yield f"    {one.type.hlsl} {one.name};{_comment(one)}"
+        yield _Declared(one.type.hlsl, one.name, one.comment)
 
 
 def _size(one: Field, own: Mapping[str, Sequence[Constant]]) -> int:
     return sum(constant.size for constant in own[one.name]) if isinstance(one.type, ListOf) else 1
 
 
-def _padding(words: int) -> list[str]:
-    return [f"    uint reserved{number};" for number in range(-words % VECTOR)]
-
-
-def _comment(one: Field) -> str:
-    return f"  // {one.comment}" if one.comment else ""
+def _padding(words: int) -> list[_Declared]:
+    return [_Declared("uint", f"reserved{number}") for number in range(-words % VECTOR)]
