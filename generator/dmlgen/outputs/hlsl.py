@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.names import pascal
-from dmlgen.outputs.hlsl_activation import Activation, activations_of
-from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions, merged_calls
+from dmlgen.outputs.hlsl_activation import ActivationText, activations_of
+from dmlgen.outputs.hlsl_functions import Calls, FunctionChoice, Functions, merged_calls
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_map import MapPrinter, MapText, map_text
 from dmlgen.outputs.hlsl_reachable import reached
-from dmlgen.outputs.hlsl_tensors import Tensor, WithTensors, tensor_of, value_types
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, tensor_of, value_types
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_schedule import bits, moves
 from dmlgen.outputs.reads import loads
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
-from dmlgen.plans.params import Constant, Params, params_of
+from dmlgen.plans.params import Declaration, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
@@ -30,7 +30,7 @@ from dmlgen.text import Text
 
 
 @dataclass(frozen=True)
-class Shader(WithTensors):
+class MapShader(WithTensors):
     """A shader that computes each element from a few others.
 
     `is_aligned`: it steps through all tensors together, and needs no coordinates; the place in the output is
@@ -42,22 +42,22 @@ class Shader(WithTensors):
     summary: Text
     moves: tuple[str, ...]
     known: Mapping[str, HlslType]
-    inputs: tuple[Tensor, ...]
-    output: Tensor
-    over: Tensor
+    inputs: tuple[ShaderTensor, ...]
+    output: ShaderTensor
+    over: ShaderTensor
     max_rank: int
     switches: tuple[tuple[str, str], ...]
     params: Params
-    functions: Choice
+    functions: FunctionChoice
     is_aligned: bool
     text: MapText | None = None
     is_shifted: bool = False
-    activations: tuple[Activation, ...] = ()
-    indices: Tensor | None = None
+    activations: tuple[ActivationText, ...] = ()
+    indices: ShaderTensor | None = None
     max_lookups: int = 1
 
     @property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[ShaderTensor, ...]:
         return (*self.inputs, self.output)
 
 
@@ -69,7 +69,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         schedule = schedule_of(near, operator)
         if schedule is None:
             return {}
-        view: Shader | FormShader
+        view: MapShader | FormShader
         match schedule.form:
             case "gather":
                 view = _gather(near, operator, schedule, plans)
@@ -77,7 +77,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
                 view = _map(near, operator, schedule, functions, plans)
             case _:
                 view = _form(near, operator, schedule, functions, plans)
-        template = "map" if isinstance(view, Shader) else schedule.form
+        template = "map" if isinstance(view, MapShader) else schedule.form
         text = templates.render(f"hlsl/{template}.hlsl.j2", shader=view)
         return {f"hlsl/{operator.slug}.hlsl": broken(reached(text))}
 
@@ -90,7 +90,7 @@ def _map(
     schedule: Schedule,
     functions: Functions,
     plans: Plans,
-) -> Shader:
+) -> MapShader:
     text = map_text(registry, operator, schedule)
     tensors, output = text.tensors, text.output
     activations = (
@@ -103,8 +103,8 @@ def _map(
     if all("FLOAT16" in tensor.types for tensor in tensors):
         chosen = functions.choice(called, values, {"float"})
     else:
-        chosen = Choice(functions.closure(called, values))
-    return Shader(
+        chosen = FunctionChoice(functions.closure(called, values))
+    return MapShader(
         operator=operator.name,
         summary=operator.summary,
         moves=tuple(dict.fromkeys((*moves(schedule), *bits(operator, schedule)))),
@@ -126,17 +126,17 @@ def _map(
 def map_params(plans: Plans, schedule: Schedule, text: MapText) -> Params:
     """The constants of an element-wise shader."""
     aligned, known = is_aligned(schedule), text.constants.known
-    begin = [Constant("uint", "begin")] if aligned and schedule.place is not None else []
+    begin = [Declaration("uint", "begin")] if aligned and schedule.place is not None else []
     arrays = () if aligned else known("ints", "floats")
-    strides = [Constant("uint", f"{tensor.local}Stride") for tensor in text.tensors]
+    strides = [Declaration("uint", f"{tensor.local}Stride") for tensor in text.tensors]
     return params_of(
         plans,
         "MapParams",
         {
-            "elements": [Constant("uint2", one.name) for one in known("element")],
-            "steps": [Constant("uint", f"{one.local}Step") for one in text.inputs if aligned],
-            "scalars": [*(Constant(one.kind, one.name) for one in known("int", "float")), *begin],
-            "strides": [*strides, *(Constant(one.kind.removesuffix("s"), one.name) for one in arrays)],
+            "elements": [Declaration("uint2", one.name) for one in known("element")],
+            "steps": [Declaration("uint", f"{one.local}Step") for one in text.inputs if aligned],
+            "scalars": [*(Declaration(one.kind, one.name) for one in known("int", "float")), *begin],
+            "strides": [*strides, *(Declaration(one.kind.removesuffix("s"), one.name) for one in arrays)],
         },
     )
 
@@ -158,7 +158,7 @@ class FormShader(WithTensors):
     operator: str
     summary: Text
     known: Mapping[str, HlslType]
-    role: Mapping[str, Tensor]
+    role: Mapping[str, ShaderTensor]
     steps: Mapping[str, str]
     called: Calls
     library: Functions
@@ -167,7 +167,7 @@ class FormShader(WithTensors):
     resources: tuple[Resource, ...]
 
     @property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[ShaderTensor, ...]:
         return tuple(self.role.values())
 
     def functions(self, *names: str) -> tuple[str, ...]:
@@ -207,14 +207,14 @@ def _form(
     )
 
 
-def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> Shader:
+def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> MapShader:
     """A shader that copies one input element for every output element, which it finds by looking up
     indices."""
     names = gathered(schedule)
     assert schedule.value is not None
     read, indices, output = (tensor_of(registry, operator, name) for name in names)
     in_a_list = any(isinstance(node, ir.Reduce) for node in ir.walk(schedule.value))
-    return Shader(
+    return MapShader(
         operator=operator.name,
         summary=operator.summary,
         moves=names,
@@ -225,7 +225,7 @@ def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: P
         max_rank=MAX_RANK,
         switches=(),
         params=params_of(plans, "GatherParams"),
-        functions=Choice(()),
+        functions=FunctionChoice(()),
         is_aligned=True,
         indices=indices,
         max_lookups=MAX_RANK if in_a_list else 1,

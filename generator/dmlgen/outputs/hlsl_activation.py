@@ -14,7 +14,7 @@ from dmlgen.schedules import elementwise
 
 
 @dataclass(frozen=True)
-class Activation:
+class ActivationText:
     """An activation of one element, `input`: `lines` return its value.
 
     `parameters` are the names of its members, in their order; `value` is the operator's type.
@@ -34,7 +34,7 @@ class Activation:
 
 def activations_of(
     registry: Registry, operator: Operator, macro: str, values: Collection[str], parameter: str
-) -> tuple[Activation, ...]:
+) -> tuple[ActivationText, ...]:
     """The activations that an operator's shader supports; their elements have the type `macro`_VALUE, which
     is one of `values`. Parameters are named by number, after `parameter`.
 
@@ -55,11 +55,11 @@ def activations_of(
 
 def _activation(
     operator: Operator, value: ir.Expr, macro: str, values: Collection[str], parameter: str
-) -> Activation:
+) -> ActivationText:
     names = tuple(member.name for member in operator.attributes)
     printer = _Printer(macro, values, {name: f"{parameter}{place}" for place, name in enumerate(names)})
     lines, text = printer.value(value)
-    return Activation(operator.name, operator.value, names, (*lines, f"return {text};"), printer.called)
+    return ActivationText(operator.name, operator.value, names, (*lines, f"return {text};"), printer.called)
 
 
 class _Printer(MapPrinter):

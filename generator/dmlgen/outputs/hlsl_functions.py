@@ -55,7 +55,7 @@ class Overload:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FunctionChoice:
     """The functions of a shader that may work on float16 values: those needed in any case, for float16 only,
     otherwise.
 
@@ -115,17 +115,19 @@ class Functions:
         """
         return tuple(_texts(self._exact.needed(calls, types)))
 
-    def choice(self, calls: Calls, types: Collection[str], types_of_float16: Collection[str]) -> Choice:
+    def choice(
+        self, calls: Calls, types: Collection[str], types_of_float16: Collection[str]
+    ) -> FunctionChoice:
         """The texts of a `closure`, with what suffices for floats stored as float16, and for elements that
         occur with these."""
         of_float16 = {name: set(given).intersection(types_of_float16) for name, given in calls.items()}
         exact = self._exact.needed(calls, types)
         short = self._float16.needed(of_float16, types_of_float16)
         if not any(one.file.startswith(FLOAT16) for one in short):
-            return Choice(tuple(_texts(exact)))
+            return FunctionChoice(tuple(_texts(exact)))
         replaced = set(exact).difference(short)
         always = [one for one in exact if replaced.isdisjoint(self._exact.with_callees([one]))]
-        return Choice(
+        return FunctionChoice(
             tuple(_texts(always)),
             tuple(_texts(one for one in short if one not in always)),
             tuple(_texts(one for one in exact if one not in always)),

@@ -20,7 +20,7 @@ from dmlgen.outputs.hlsl_constants import Constants, ShaderConstant
 from dmlgen.outputs.hlsl_functions import Calls
 from dmlgen.outputs.hlsl_names import camel, macro, plain
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC, START, HlslPrinter
-from dmlgen.outputs.hlsl_tensors import Tensor, tensor_of
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, tensor_of
 from dmlgen.outputs.reads import tensors_read
 from dmlgen.outputs.statements import StatementPrinter, enclosed
 from dmlgen.registry import Operator, Registry, Stage
@@ -39,8 +39,8 @@ class MapText:
     """The text of a map: `value` is that of the element, after `value_lines`, and `offset` that of its offset
     in the output. `is_activated`: an activation may be fused."""
 
-    inputs: tuple[Tensor, ...]
-    output: Tensor
+    inputs: tuple[ShaderTensor, ...]
+    output: ShaderTensor
     value_lines: tuple[str, ...]
     value: str
     offset_lines: tuple[str, ...]
@@ -50,7 +50,7 @@ class MapText:
     is_activated: bool
 
     @property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[ShaderTensor, ...]:
         return (*self.inputs, self.output)
 
     @property

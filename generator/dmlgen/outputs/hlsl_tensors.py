@@ -13,7 +13,7 @@ from dmlgen.registry import Operator, Registry
 
 
 @dataclass(frozen=True)
-class Tensor:
+class ShaderTensor:
     """A tensor in a shader: `node` in expressions, whose buffer is that of `member`. `name` is that of the
     resource; other names start with `macro` or contain `function`.
 
@@ -55,7 +55,7 @@ class WithTensors:
     known: Mapping[str, HlslType]  # all data types
 
     @property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[ShaderTensor, ...]:
         raise NotImplementedError
 
     @property
@@ -71,13 +71,13 @@ class WithTensors:
         return [one for name, one in self.known.items() if name in names]
 
 
-def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
+def tensor_of(registry: Registry, operator: Operator, member: str) -> ShaderTensor:
     """A tensor member as a shader names it."""
     node = ir.Tensor.of(member)
     types, described = _types(operator, node.name), operator.member[node.name]
     entries = [registry.data_type[name] for name in types]
     short = plain(member)
-    return Tensor(
+    return ShaderTensor(
         member=member,
         node=node,
         name=re.sub(r"[\[\]]", "", camel(member)),
@@ -98,11 +98,11 @@ def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*widest, *(name for row in rows for name in row.types))))
 
 
-def in_float16(tensors: Iterable[Tensor]) -> str:
+def in_float16(tensors: Iterable[ShaderTensor]) -> str:
     """The condition under which these are float16, so that functions need only be as exact."""
     return " && ".join(f"{tensor.macro}_SIGNIFICAND == 11" for tensor in tensors)
 
 
-def value_types(tensors: Iterable[Tensor]) -> set[str]:
+def value_types(tensors: Iterable[ShaderTensor]) -> set[str]:
     """The types in which a shader computes elements."""
     return {value for tensor in tensors for value in tensor.values}

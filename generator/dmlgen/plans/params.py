@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
 
 from dmlgen.plans.model import Field, ListOf, Plans, Record
 
@@ -14,17 +13,22 @@ WORDS = {"uint": 1, "int": 1, "float": 1, "uint2": 2, "int4": 4, "float4": 4}
 
 
 @dataclass(frozen=True)
-class Constant:
-    """A constant of one operator: if it has a length, an array of `words` words."""
+class Declaration:
+    """A constant: if it has a length, an array of `words` words."""
 
     type: str
     name: str
     length: str = ""
     words: int = 0
+    comment: str = ""
 
     @property
     def size(self) -> int:
         return self.words if self.length else WORDS[self.type]
+
+    @property
+    def declarator(self) -> str:
+        return f"{self.name}[{self.length}]" if self.length else self.name
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Params:
     words: int
 
 
-def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Constant]] | None = None) -> Params:
+def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]] | None = None) -> Params:
     """The constants of a shader; `own` are those of the operator, by the list in which a planner provides
     them.
 
@@ -46,37 +50,28 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Constant]] |
     names = own or {}
     structs: dict[str, str] = {}
     strides: tuple[str, ...] = ()
-    declared: list[_Declared] = []
-    words = 0
+    declared: list[Declaration] = []
     for one in plans.record(record).fields:
         match one.type:
             case ListOf(element=Record() as element, capacity=capacity, words=(macro, *given)):
                 assert capacity is not None
-                declared += _padding(words)
-                words += -words % VECTOR
+                declared += _padding(declared)
                 inner = dict(names)
                 if given:
-                    inner["strides"] = [Constant("uint", f"{name}Stride") for name in given]
+                    inner["strides"] = [Declaration("uint", f"{name}Stride") for name in given]
                     strides = tuple(given)
                 body = [found for part in element.fields for found in _field(part, inner)]
-                size = sum(_size(part, inner) for part in element.fields)
-                body += _padding(size)
+                body += _padding(body)
                 structs[element.name] = f"struct {element.name}\n{{\n{_lines(body)}\n}};"
-                declared.append(_Declared(element.name, f"{one.name}[{macro}]", one.comment))
-                words += capacity * (size + -size % VECTOR)
+                words = capacity * _words(body)
+                declared.append(Declaration(element.name, one.name, macro, words, one.comment))
             case _:
                 declared += _field(one, names)
-                words += _size(one, names)
-    return Params("\n\n".join(structs.values()), _lines(declared), strides, words + -words % VECTOR)
+    words = _words([*declared, *_padding(declared)])
+    return Params("\n\n".join(structs.values()), _lines(declared), strides, words)
 
 
-class _Declared(NamedTuple):
-    type: str
-    declarator: str
-    comment: str = ""
-
-
-def _lines(declared: Iterable[_Declared]) -> str:
+def _lines(declared: Iterable[Declaration]) -> str:
     """Declarations; those of one type that need no comment are on one line."""
     lines = []
     for (type_, comment), some in groupby(declared, lambda one: (one.type, one.comment)):
@@ -88,19 +83,16 @@ def _lines(declared: Iterable[_Declared]) -> str:
     return "\n".join(lines)
 
 
-def _field(one: Field, own: Mapping[str, Sequence[Constant]]) -> Iterator[_Declared]:
+def _field(one: Field, own: Mapping[str, Sequence[Declaration]]) -> Sequence[Declaration]:
     if isinstance(one.type, ListOf):
-        for constant in own[one.name]:
-            length = f"[{constant.length}]" if constant.length else ""
-            yield _Declared(constant.type, constant.name + length)
-    else:
-        assert not isinstance(one.type, Record)
-        yield _Declared(one.type.hlsl, one.name, one.comment)
+        return own[one.name]
+    assert not isinstance(one.type, Record)
+    return [Declaration(one.type.hlsl, one.name, comment=one.comment)]
 
 
-def _size(one: Field, own: Mapping[str, Sequence[Constant]]) -> int:
-    return sum(constant.size for constant in own[one.name]) if isinstance(one.type, ListOf) else 1
+def _words(declared: Iterable[Declaration]) -> int:
+    return sum(one.size for one in declared)
 
 
-def _padding(words: int) -> list[_Declared]:
-    return [_Declared("uint", f"reserved{number}") for number in range(-words % VECTOR)]
+def _padding(declared: Iterable[Declaration]) -> list[Declaration]:
+    return [Declaration("uint", f"reserved{number}") for number in range(-_words(declared) % VECTOR)]

@@ -99,11 +99,11 @@ def _macros(operator: str) -> Mapping[str, str]:
 
 def gather(computation: MapComputation) -> Gather:
     """The input for the planner of gathers."""
-    desc, shader, element = computation.desc, computation.shader, computation.element
+    desc, operands, element = computation.desc, computation.operands, computation.element
     assert element is not None
     source, indices, target = (
         tensor_of(absent(desc.OPERATOR, name, macro), getattr(desc, name))
-        for name, _, macro in shader.operands
+        for name, _, macro in operands.tensors
     )
     moved = _followed(desc, len(target.sizes), lambda at, load: element(desc, at, load).offset)
     return Gather(source, indices, target, moved)
@@ -144,15 +144,15 @@ def _plan_maps(out: Planning, computation: MapComputation) -> None:
 def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
     """The input for the planner of element-wise operators; `number` is that of the current entry if there is
     an array of tensors."""
-    desc, shader = computation.desc, computation.shader
+    desc, operands = computation.desc, computation.operands
     uniforms = computation.uniforms(desc) if number is None else computation.uniforms(desc, number)
     tensors: list[Tensor] = []
-    for place, (member, entry, macro) in enumerate(shader.operands):
+    for place, (member, entry, macro) in enumerate(operands.tensors):
         tensor, index = getattr(desc, member), 0
         if isinstance(tensor, tuple):
             index = number or 0 if entry is None else entry
             tensor = tensor[index] if index < len(tensor) else None
-        as_bits = bool(shader.as_bits >> place & 1)
+        as_bits = bool(operands.as_bits >> place & 1)
         tensors.append(tensor_of(absent(desc.OPERATOR, member, macro, index, as_bits), tensor))
     output = tensors[-1]
     for place, tensor in enumerate(tensors):
@@ -167,10 +167,10 @@ def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
         for value in uniforms.elements.values():
             elements += pair(stored(value, data_type) if computation.moves else np.asarray(value))
     return Map(
-        shader.is_aligned,
-        shader.over,
-        shader.single,
-        shader.blocked,
+        operands.is_aligned,
+        operands.over,
+        operands.single,
+        operands.blocked,
         uniforms.widened,
         tensors,
         [Switch(name, int(value)) for name, value in uniforms.switches.items()],

@@ -38,7 +38,7 @@ class Operand(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shader:
+class MapOperands:
     """The tensors of a shader: those that it reads, then the output. It computes an element for each
     coordinate of the one numbered `over`.
 
@@ -47,7 +47,7 @@ class Shader:
     are bit masks, as is `as_bits`: the tensors whose elements are raw bits.
     """
 
-    operands: tuple[Operand, ...]
+    tensors: tuple[Operand, ...]
     over: int
     is_aligned: bool
     single: int = 0
@@ -68,7 +68,7 @@ class Map(NamedTuple):
     output: str
     over: str
     moves: tuple[str, ...]
-    shader: Shader
+    operands: MapOperands
     uniforms: Callable[..., Uniforms]
     element: Callable[..., Any] | None = None
     target: Callable[..., Coordinates] | None = None

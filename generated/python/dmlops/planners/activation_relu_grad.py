@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -15,8 +15,8 @@ def uniforms(desc: Any) -> Uniforms:
     return Uniforms()
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputTensor", None, "INPUT"),
         Operand("InputGradientTensor", None, "INPUT_GRADIENT"),
         Operand("OutputGradientTensor", None, "OUTPUT_GRADIENT"),
@@ -34,6 +34,6 @@ def computation(desc: Any) -> Map:
         output="OutputGradientTensor",
         over="OutputGradientTensor",
         moves=(),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -23,8 +23,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("OutputTensor", None, "OUTPUT"),
     ),
     over=0,
@@ -41,6 +41,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("OutputTensor",),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

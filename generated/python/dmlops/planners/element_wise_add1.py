@@ -9,7 +9,7 @@ from typing import Any
 
 from ..coordinates import Coordinates, Load
 from ..gpu.fused import activation_parameter, activation_type
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -30,8 +30,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("ATensor", None, "A"),
         Operand("BTensor", None, "B"),
         Operand("OutputTensor", None, "OUTPUT"),
@@ -49,7 +49,7 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
         element=element,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -20,8 +20,8 @@ def uniforms(desc: Any) -> Uniforms:
     return Uniforms()
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("ATensor", None, "A"),
         Operand("BTensor", None, "B"),
         Operand("OutputTensor", None, "OUTPUT"),
@@ -40,7 +40,7 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
         element=element,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -15,8 +15,8 @@ def uniforms(desc: Any) -> Uniforms:
     return Uniforms()
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("ATensor", None, "A"),
         Operand("BTensor", None, "B"),
         Operand("OutputTensor", None, "OUTPUT"),
@@ -34,6 +34,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

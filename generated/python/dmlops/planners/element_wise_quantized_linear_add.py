@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -21,8 +21,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("ATensor", None, "A"),
         Operand("AScaleTensor", None, "ASCALE"),
         Operand("AZeroPointTensor", None, "AZERO_POINT"),
@@ -47,6 +47,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

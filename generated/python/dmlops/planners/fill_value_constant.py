@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import elements as f
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -25,8 +25,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("OutputTensor", None, "OUTPUT"),
     ),
     over=0,
@@ -43,7 +43,7 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("OutputTensor",),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
         element=element,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arithmetic import align
 from ..coordinates import Coordinates, Load, normalize_index
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -28,8 +28,8 @@ def uniforms(desc: Any) -> Uniforms:
     return Uniforms()
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputTensor", None, "INPUT"),
         Operand("IndicesTensor", None, "INDICES"),
         Operand("OutputTensor", None, "OUTPUT"),
@@ -48,7 +48,7 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
         element=element,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
@@ -34,8 +34,8 @@ def uniforms(desc: Any, index: int) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputTensors", None, "INPUT"),
         Operand("OutputTensor", None, "OUTPUT"),
     ),
@@ -53,7 +53,7 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="InputTensors",
         moves=("InputTensors", "OutputTensor"),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
         element=element,
         target=target,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..enums import SIGNED
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -33,8 +33,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("IndicesTensor", None, "INDICES"),
         Operand("ValuesTensor", None, "VALUES"),
         Operand("OutputTensor", None, "OUTPUT"),
@@ -53,6 +53,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("ValuesTensor", "OutputTensor"),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

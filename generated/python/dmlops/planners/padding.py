@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import elements as f
 from .. import enums
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 PADDING_MODE_REFLECTION = enums.PaddingMode.REFLECTION
 
@@ -53,8 +53,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputTensor", None, "INPUT"),
         Operand("OutputTensor", None, "OUTPUT"),
     ),
@@ -72,6 +72,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import elements as f
 from .. import enums
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 PADDING_MODE_REFLECTION = enums.PaddingMode.REFLECTION
 
@@ -54,8 +54,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputTensor", None, "INPUT"),
         Operand("OutputTensor", None, "OUTPUT"),
     ),
@@ -73,6 +73,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

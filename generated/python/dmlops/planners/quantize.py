@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -19,8 +19,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputTensor", None, "INPUT"),
         Operand("QuantizationTensors", 0, "QUANTIZATION0"),
         Operand("QuantizationTensors", 1, "QUANTIZATION1"),
@@ -40,6 +40,6 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=(),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

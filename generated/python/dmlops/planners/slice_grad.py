@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import quotient
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -35,8 +35,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputGradientTensor", None, "INPUT_GRADIENT"),
         Operand("OutputGradientTensor", None, "OUTPUT_GRADIENT"),
     ),
@@ -54,6 +54,6 @@ def computation(desc: Any) -> Map:
         output="OutputGradientTensor",
         over="OutputGradientTensor",
         moves=("InputGradientTensor", "OutputGradientTensor"),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arithmetic import quotient, remainder
 from ..coordinates import Coordinates, Load
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -40,8 +40,8 @@ def uniforms(desc: Any) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputTensor", None, "INPUT"),
         Operand("OutputTensor", None, "OUTPUT"),
     ),
@@ -59,7 +59,7 @@ def computation(desc: Any) -> Map:
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
         element=element,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load, replace
-from ..gpu.schedule_records import Map, Operand, Shader, Uniforms
+from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
@@ -31,8 +31,8 @@ def uniforms(desc: Any, index: int) -> Uniforms:
     )
 
 
-SHADER = Shader(
-    operands=(
+OPERANDS = MapOperands(
+    tensors=(
         Operand("InputTensor", None, "INPUT"),
         Operand("OutputTensors", None, "OUTPUT"),
     ),
@@ -50,7 +50,7 @@ def computation(desc: Any) -> Map:
         output="OutputTensors",
         over="OutputTensors",
         moves=("InputTensor", "OutputTensors"),
-        shader=SHADER,
+        operands=OPERANDS,
         uniforms=uniforms,
         element=element,
     )

@@ -11,7 +11,7 @@ from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.outputs.hlsl_tensors import Tensor
+from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.cases import written
@@ -37,9 +37,9 @@ class AttentionPass(FormPass):
     score: str
     ends: tuple[str, ...]
     counts: str
-    scored_by: tuple[Tensor, ...]
+    scored_by: tuple[ShaderTensor, ...]
     views: Mapping[str, View]
-    tensors: tuple[Tensor, ...]
+    tensors: tuple[ShaderTensor, ...]
     field = "attention"
     template = "attention"
     scratch = "Scratch"
@@ -73,10 +73,10 @@ class AttentionPass(FormPass):
         )
 
     @property
-    def viewed(self) -> Mapping[str, Mapping[int, Tensor]]:
+    def viewed(self) -> Mapping[str, Mapping[int, ShaderTensor]]:
         """The tensors that may be accessed directly, by role and by the value of its macro. Keys and values
         may all come from the tensors of the past."""
-        found: dict[str, dict[int, Tensor]] = {}
+        found: dict[str, dict[int, ShaderTensor]] = {}
         for role, view in self.views.items():
             before = self.views.get(f"{role}_before", NO_VIEW)
             found[role] = {
@@ -87,7 +87,7 @@ class AttentionPass(FormPass):
         return found
 
     @property
-    def direct(self) -> Collection[Tensor]:
+    def direct(self) -> Collection[ShaderTensor]:
         """Those tensors, which the pass accesses in no other way."""
         return {tensor for tensors in self.viewed.values() for tensor in tensors.values()}
 

@@ -9,8 +9,8 @@ from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPass, FormPasses, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import SlidingPass, few_rows
-from dmlgen.outputs.hlsl_tensors import Tensor
-from dmlgen.plans.params import Constant
+from dmlgen.outputs.hlsl_tensors import ShaderTensor
+from dmlgen.plans.params import Declaration
 from dmlgen.schedules.contraction import Contraction
 
 WINDOW = (
@@ -35,9 +35,9 @@ class ContractionPasses(FormPasses):
     under a window. For bytes, `left_less` and `right_less` are the texts of the zero points.
     """
 
-    left: Tensor
-    right: Tensor
-    output: Tensor
+    left: ShaderTensor
+    right: ShaderTensor
+    output: ShaderTensor
     value: str
     contraction: Contraction
     few: SlidingPass | None
@@ -84,12 +84,12 @@ class ContractionPasses(FormPasses):
             found |= {f"factors.window.{name}": node for name, node in window.operands.items()}
         return found
 
-    def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
+    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         windowed = self.contraction.window is not None
         return {
             **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
             "window": lists_of(*WINDOW) if windowed else [],
-            "taps": [Constant("uint", name) for name in TAPS if windowed],
+            "taps": [Declaration("uint", name) for name in TAPS if windowed],
         }
 
     @property

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_tensors import Tensor
-from dmlgen.plans.params import Constant
+from dmlgen.outputs.hlsl_tensors import ShaderTensor
+from dmlgen.plans.params import Declaration
 
 NONE = -1
 """In records of planners, in place of the number of a tensor or a pass."""
@@ -68,7 +68,7 @@ class FormPass:
         """The planner's operands, by the path below its `Definition`."""
         return {}
 
-    def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
+    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         """The constants of `params` that are its own, by field; `tensors` are those of the shader."""
         return {}
 
@@ -117,6 +117,6 @@ def ones_where(tests: Iterable[ir.Expr]) -> ir.ListOf:
     return ir.ListOf(tuple(ir.Conditional(test, ir.ONE, ir.ZERO) for test in tests))
 
 
-def lists_of(*names: str) -> list[Constant]:
+def lists_of(*names: str) -> list[Declaration]:
     """Constants that are lists, which fill two vectors each."""
-    return [Constant("int4", name, "2", 8) for name in names]
+    return [Declaration("int4", name, "2", 8) for name in names]

@@ -9,8 +9,8 @@ from dmlgen.expr import ir
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_tensors import Tensor, in_float16
-from dmlgen.plans.params import Constant
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, in_float16
+from dmlgen.plans.params import Declaration
 from dmlgen.schedules.rows import Reduction, Rows, Statistic
 
 
@@ -53,7 +53,7 @@ class Stage:
 
     totals: tuple[Total, ...] = ()
     statistics: tuple[tuple[str, str], ...] = ()
-    spread: tuple[Tensor, ...] = ()
+    spread: tuple[ShaderTensor, ...] = ()
     turn: int = 1
     around: Around | None = None
     keeps_terms: bool = False
@@ -96,16 +96,16 @@ class RowsPass(FormPass):
     planner's operands.
     """
 
-    source: Tensor
-    elements: tuple[Tensor, ...]
-    held: tuple[Tensor, ...]
+    source: ShaderTensor
+    elements: tuple[ShaderTensor, ...]
+    held: tuple[ShaderTensor, ...]
     stages: tuple[Stage, ...]
-    each: tuple[tuple[Tensor, str], ...]
-    of_rows: tuple[tuple[Tensor, str], ...]
+    each: tuple[tuple[ShaderTensor, str], ...]
+    of_rows: tuple[tuple[ShaderTensor, str], ...]
     inputs: Mapping[str, ir.Expr]
-    spread: tuple[Tensor, ...] = ()
-    of_row: tuple[Tensor, ...] = ()
-    single: tuple[Tensor, ...] = ()
+    spread: tuple[ShaderTensor, ...] = ()
+    of_row: tuple[ShaderTensor, ...] = ()
+    single: tuple[ShaderTensor, ...] = ()
     functions: tuple[Function, ...] = ()
     field = "rows"
     template = "rows"
@@ -167,10 +167,10 @@ class RowsPass(FormPass):
     def operands(self) -> Mapping[str, ir.Expr]:
         return self.inputs
 
-    def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
+    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         return {
-            "steps": [Constant("uint", f"{tensor.local}Step") for tensor in tensors],
-            "strides": [Constant("uint", f"{tensor.local}Stride") for tensor in tensors],
+            "steps": [Declaration("uint", f"{tensor.local}Step") for tensor in tensors],
+            "strides": [Declaration("uint", f"{tensor.local}Stride") for tensor in tensors],
         }
 
     @property
@@ -188,16 +188,16 @@ class RowsPass(FormPass):
         return f"{self.source.macro}_VALUE" if self.functions else "float"
 
     @property
-    def read(self) -> tuple[Tensor, ...]:
+    def read(self) -> tuple[ShaderTensor, ...]:
         return tuple(dict.fromkeys((*self.elements, *self.spread, *self.of_row)))
 
     @property
-    def in_vectors(self) -> tuple[Tensor, ...]:
+    def in_vectors(self) -> tuple[ShaderTensor, ...]:
         """The tensors of which several elements may be loaded or stored at once."""
         return (*self.read, *(tensor for tensor, _ in self.each))
 
     @property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[ShaderTensor, ...]:
         return (*self.in_vectors, *(tensor for tensor, _ in self.of_rows))
 
 
@@ -364,7 +364,7 @@ class _RowsPrinter:
                     return replace(stage, around=Around(center, self._value(weight)))
         return None
 
-    def _spread(self, *values: ir.Expr) -> tuple[Tensor, ...]:
+    def _spread(self, *values: ir.Expr) -> tuple[ShaderTensor, ...]:
         """The tensors that values need an element of, which may be one for a whole row."""
         others = (name for name in self._read["Element"] if name not in self._rows.elements)
         return self._tensors(name for name in others if self._is_in(name, *values))
@@ -376,10 +376,10 @@ class _RowsPrinter:
     def _value(self, node: ir.Expr, decides: bool = False) -> str:
         return self._printer.value(ir.substitute(node, self._named), decides)
 
-    def _tensors(self, names: Iterable[str]) -> tuple[Tensor, ...]:
+    def _tensors(self, names: Iterable[str]) -> tuple[ShaderTensor, ...]:
         return tuple(self._printer.tensors[name] for name in names)
 
-    def _stored(self, values: Mapping[str, ir.Expr]) -> tuple[tuple[Tensor, str], ...]:
+    def _stored(self, values: Mapping[str, ir.Expr]) -> tuple[tuple[ShaderTensor, str], ...]:
         return tuple(
             (self._printer.tensors[name], self._printer.stored(name, ir.substitute(value, self._named)))
             for name, value in values.items()

@@ -11,7 +11,7 @@ from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_names import local
-from dmlgen.outputs.hlsl_tensors import Tensor
+from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.schedules.separable import Mode, Separable
 
 
@@ -45,8 +45,8 @@ class SeparablePass(FormPasses):
     """The passes of separable taps, of which planners take the one that applies. `of_result` and `of_tap` are
     the texts of values of locals, by name (`schedules.separable.Taps`)."""
 
-    output: Tensor
-    tensor: Tensor
+    output: ShaderTensor
+    tensor: ShaderTensor
     rank: ir.Expr
     modes: tuple[ModePass, ...]
     of_result: Mapping[str, str]

@@ -11,7 +11,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.printer import ATOM
-from dmlgen.outputs.hlsl_activation import Activation, activations_of
+from dmlgen.outputs.hlsl_activation import ActivationText, activations_of
 from dmlgen.outputs.hlsl_constants import Constants
 from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
@@ -19,16 +19,16 @@ from dmlgen.outputs.hlsl_definition.forms import PASSES
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions, merged_calls
+from dmlgen.outputs.hlsl_functions import Calls, FunctionChoice, Functions, merged_calls
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_reachable import reached
-from dmlgen.outputs.hlsl_tensors import Tensor, WithTensors
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.reads import tensors_read
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
-from dmlgen.plans.params import Constant, Params, params_of
+from dmlgen.plans.params import Declaration, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import form_of, forms_of
@@ -81,8 +81,8 @@ class HlslDefinition(WithTensors):
     operator: str
     summary: Text
     moves: tuple[str, ...]  # tensors whose elements are treated as raw bits
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[ShaderTensor, ...]
+    outputs: tuple[ShaderTensor, ...]
     held: tuple[str, ...]
     known: Mapping[str, HlslType]
     quantized: frozenset[str]  # tensors to whose type numbers are quantized
@@ -93,16 +93,16 @@ class HlslDefinition(WithTensors):
     constants: Constants
     texts: tuple[str, ...]
     fused: str  # the member with activations
-    activations: tuple[Activation, ...]
+    activations: tuple[ActivationText, ...]
     precise_kinds: int  # bit mask of those that must be computed with `precise`
-    functions: Choice  # of the library
+    functions: FunctionChoice  # of the library
     by_lanes: tuple[str, ...]  # of these, those that lanes also need
     max_rank: int
     longest: int  # list
     listed: tuple[int, ...]  # lengths of lists made of single integers
 
     @property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[ShaderTensor, ...]:
         return (*self.inputs, *self.outputs)
 
     @property
@@ -127,7 +127,7 @@ class HlslDefinition(WithTensors):
         return (*(name for form in forms for name in form.zeros), *(name for name, has in own.items() if has))
 
     @property
-    def ranked(self) -> tuple[Tensor, ...]:
+    def ranked(self) -> tuple[ShaderTensor, ...]:
         """The tensors whose ranks do not follow from another one's."""
         return tuple(one for one in self.tensors if one.member not in self.ranks)
 
@@ -174,7 +174,7 @@ class HlslDefinition(WithTensors):
         return {name: node for one in self.forms for name, node in one.operands.items()}
 
     @property
-    def sized(self) -> tuple[Tensor, ...]:
+    def sized(self) -> tuple[ShaderTensor, ...]:
         """The tensors whose sizes are constants: those that are read, to which coordinates are clamped, and
         those whose sizes a value needs."""
         by_lanes = "" if self.lanes is None else self.lanes.output
@@ -206,13 +206,13 @@ def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | Non
     """The constants of the shader's passes, or those of a fast form, which has none for intermediate tensors;
     lists fill two vectors each."""
     kept, of_kinds = shader.kept if form is None else (), shader.constants.known
-    firsts = [Constant("int", f"{one.name}First") for one in kept]
+    firsts = [Declaration("int", f"{one.name}First") for one in kept]
     own_lists = [name for way in (shader.within, shader.fast) if way is not None for name in way.lists]
     types = {"ints": "int4", "floats": "float4"}
-    known = [Constant(types[one.kind], one.name, "2", 8) for one in of_kinds("ints", "floats")]
+    known = [Declaration(types[one.kind], one.name, "2", 8) for one in of_kinds("ints", "floats")]
     divisors = [one.name for one in shader.constants.divisors.values()]
     activations = (
-        [Constant("Activation", "activations", "ACTIVATION_COUNT", 32)] if shader.activations else []
+        [Declaration("Activation", "activations", "ACTIVATION_COUNT", 32)] if shader.activations else []
     )
     own = {
         "lists": [
@@ -222,8 +222,8 @@ def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | Non
         ],
         "activations": activations,
         "strides": [],
-        "elements": [Constant("uint2", one.name) for one in of_kinds("element")],
-        "scalars": [*firsts, *(Constant(one.kind, one.name) for one in of_kinds("int", "float"))],
+        "elements": [Declaration("uint2", one.name) for one in of_kinds("element")],
+        "scalars": [*firsts, *(Declaration(one.kind, one.name) for one in of_kinds("int", "float"))],
     }
     if form is None:
         return params_of(plans, FormPass.params, own)
@@ -289,7 +289,7 @@ def _own_passes(printer: ShaderPrinter, operator: Operator, defines: OutputDefin
     return [*passes, *(_output_pass(printer, operator, names) for names in _together(operator))]
 
 
-def _ranks(operator: Operator, tensors: Sequence[Tensor]) -> Mapping[str, str]:
+def _ranks(operator: Operator, tensors: Sequence[ShaderTensor]) -> Mapping[str, str]:
     """For tensors that always have the rank of an earlier, required one, its macro."""
     classes = rank_classes(operator)
     first: dict[str, str] = {}
@@ -305,17 +305,19 @@ def _ranks(operator: Operator, tensors: Sequence[Tensor]) -> Mapping[str, str]:
 
 def _chosen(
     functions: Functions | None, fast: FormPass | None, called: Calls, types: Collection[str]
-) -> Choice:
+) -> FunctionChoice:
     """The functions that are called, and those to use instead where the fast form can tell that everything is
     float16."""
     if functions is None:
-        return Choice(())
+        return FunctionChoice(())
     if fast is None or not fast.in_float16:
-        return Choice(functions.closure(called, types))
+        return FunctionChoice(functions.closure(called, types))
     return functions.choice(called, types, types)
 
 
-def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, reals: Collection[str]) -> int:
+def _precise_kinds(
+    activations: tuple[ActivationText, ...], functions: Functions, reals: Collection[str]
+) -> int:
     """The activations that call a `precise` function, as bits by number."""
     texts = [functions.closure(one.called, reals) for one in activations]
     return sum(1 << number for number, some in enumerate(texts) if any("precise " in text for text in some))

@@ -9,8 +9,8 @@ from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_tensors import Tensor
-from dmlgen.plans.params import Constant
+from dmlgen.outputs.hlsl_tensors import ShaderTensor
+from dmlgen.plans.params import Declaration
 from dmlgen.schedules.access import Linear
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
@@ -33,9 +33,9 @@ class SlidingPass(FormPass):
     contraction, which has the text of its output itself.
     """
 
-    tensor: Tensor
-    weights: Tensor | None
-    outputs: tuple[Tensor, ...]
+    tensor: ShaderTensor
+    weights: ShaderTensor | None
+    outputs: tuple[ShaderTensor, ...]
     type: str
     start: str
     element: str
@@ -49,7 +49,7 @@ class SlidingPass(FormPass):
     params = "SlidingParams"
 
     @property
-    def output(self) -> Tensor:
+    def output(self) -> ShaderTensor:
         """The output that holds the result; others may be absent."""
         return self.outputs[0]
 
@@ -73,9 +73,9 @@ class SlidingPass(FormPass):
             found |= {"box": counted.sizes} | _coordinates("counted", counted.place)
         return {f"sliding.{name}": node for name, node in found.items()}
 
-    def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
+    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         weights = WEIGHTS if self.weights is not None else ()
-        return {"weights": [Constant("uint", one) for one in weights]}
+        return {"weights": [Declaration("uint", one) for one in weights]}
 
 
 def _coordinates(name: str, place: Linear) -> dict[str, ir.Expr]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPasses
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_tensors import Tensor
+from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.schedules.sparse_sum import SparseSum
 
 
@@ -17,7 +17,7 @@ class SparseSumPasses(FormPasses):
     """Two passes that find bits, and the pass of the output; see `schedules.sparse_sum`. `tests` has a text
     for each dimension tested; `terms` are the sizes of the box of terms."""
 
-    output: Tensor
+    output: ShaderTensor
     sparse_sum: SparseSum
     terms: str
     tests: Mapping[int, str]

@@ -11,7 +11,7 @@ from dmlgen.outputs.hlsl_definition.form import NONE, FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_names import local
-from dmlgen.outputs.hlsl_tensors import Tensor
+from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.schedules.sums import SharedSums, Sums
 
 
@@ -30,9 +30,9 @@ class SumsPass:
     before: tuple[tuple[str, str], ...]
     reads: frozenset[str]
     begins: frozenset[str]
-    weights: Tensor
+    weights: ShaderTensor
     starts: tuple[str, ...]
-    factor: Tensor | Kept
+    factor: ShaderTensor | Kept
     start: str
     copied: tuple[Kept, ...]
 
@@ -53,9 +53,9 @@ class SumsPass:
         return self.factor if isinstance(self.factor, Kept) else None
 
     @property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[ShaderTensor, ...]:
         """The tensors of the description that products read."""
-        return (self.weights, self.factor) if isinstance(self.factor, Tensor) else (self.weights,)
+        return (self.weights, self.factor) if isinstance(self.factor, ShaderTensor) else (self.weights,)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class SumsPass:
             "number": self.number,
             "begins": sorted(self.begins),
             "weights": self.weights.member,
-            "tensor": self.factor.member if isinstance(self.factor, Tensor) else "",
+            "tensor": self.factor.member if isinstance(self.factor, ShaderTensor) else "",
             "copied": [kept.member for kept in self.copied],
             "sums": len(self.starts),
             "rows": sum(1 << d for d in self.form.rows),
@@ -122,7 +122,7 @@ class SumsPasses(FormPasses):
         return dict.fromkeys(one.kept for one in self.passes if one.kept is not None)
 
     @property
-    def tensors(self) -> Mapping[Tensor, Sequence[SumsPass]]:
+    def tensors(self) -> Mapping[ShaderTensor, Sequence[SumsPass]]:
         """The tensors of the description that products read, each with the passes that do."""
         found = dict.fromkeys(tensor for one in self.passes for tensor in one.tensors)
         return {tensor: [one for one in self.passes if tensor in one.tensors] for tensor in found}

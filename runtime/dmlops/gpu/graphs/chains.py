@@ -151,13 +151,13 @@ def _member(net: Net, at: int, work: Map, sizes: Sequence[int], strides: Sequenc
     if any(one.bits not in WIDTHS or not one.is_native for one in op.tensors):
         return None
     inputs: list[_Input | None] = []
-    for place, (operand, one) in enumerate(zip(work.shader.operands[:-1], op.tensors[:-1], strict=True)):
+    for place, (operand, one) in enumerate(zip(work.operands.tensors[:-1], op.tensors[:-1], strict=True)):
         if operand.member not in given:
             inputs.append(None)
             continue
         tensor, source = given[operand.member]
         found: tuple[int, ...] | None = (0,) * len(sizes)
-        if not work.shader.single >> place & 1:
+        if not work.operands.single >> place & 1:
             found = recast(written, tensor.element_strides, coordinates)
         if found is None:
             return None

@@ -198,12 +198,12 @@ class Net:
     def is_element_wise(self, at: int) -> bool:
         """Whether each element that a node writes is computed from those at the same coordinate."""
         work = computation(self.descs[at])
-        if not isinstance(work, Map) or work.target is not None or work.shader.blocked:
+        if not isinstance(work, Map) or work.target is not None or work.operands.blocked:
             return False
         return (
-            work.shader.is_aligned
+            work.operands.is_aligned
             and work.over == work.output
-            and all(one.entry is None for one in work.shader.operands)
+            and all(one.entry is None for one in work.operands.tensors)
         )
 
     def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
