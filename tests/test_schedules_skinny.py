@@ -40,13 +40,13 @@ CASES = {
     "1 column": product(of("FLOAT32", 131, 68), of("FLOAT32", 68, 1), of("FLOAT32", 131, 1)),
     "3 columns, halves, A transposed": product(of("FLOAT16", 66, 88), of("FLOAT16", 66, 3), None, "TN"),
     "4 columns, B transposed": product(of("FLOAT32", 2, 36, 68), of("FLOAT32", 2, 4, 68), None, "NT", RELU),
-    "in parts": product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), of("FLOAT32", 2, 12)),
+    "in parts": product(of("FLOAT32", 2, 16390), of("FLOAT32", 16390, 12), of("FLOAT32", 2, 12)),
     "stored downwards": column_by_column(product(of("FLOAT32", 3, 64), of("FLOAT32", 64, 68), None)),
     "stored downwards, in parts": column_by_column(
-        product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), None)
+        product(of("FLOAT32", 2, 16390), of("FLOAT32", 16390, 12), None)
     ),
-    "in parts, B transposed": product(of("FLOAT16", 1, 2056), of("FLOAT16", 5, 2056), None, "NT"),
-    "in parts, 2 columns": product(of("FLOAT32", 2, 6, 1028), of("FLOAT32", 2, 1028, 2), None, "NN", RELU),
+    "in parts, B transposed": product(of("FLOAT16", 1, 16392), of("FLOAT16", 5, 16392), None, "NT"),
+    "in parts, 2 columns": product(of("FLOAT32", 2, 6, 16388), of("FLOAT32", 2, 16388, 2), None, "NN", RELU),
 }  # fmt: skip
 UNITS = Capability.COOPERATIVE_MATRIX
 

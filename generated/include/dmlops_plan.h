@@ -4908,9 +4908,12 @@ DMLOPS_CALLED void dmlops_plan_skinny_threads(dmlops_planning* planning, const d
     int is_along = matrices->right.is_along;
     int64_t columns = is_along ? 4 : vector;
     int64_t step = is_along ? vector : 4;
-    int64_t neighbors = is_along ? 1 : 4;
     int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
         matrices->count);
+    int64_t neighbors = is_along ? 1 : 4;
+    while (planning->reason == DMLOPS_REASON_NONE && ((neighbors > 1) && (shared < dmlops_multiply(neighbors, 128)))) {
+        neighbors = dmlops_divide(neighbors, 2);
+    }
     int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
     int64_t reducing = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
     int64_t across = dmlops_max(dmlops_divide(256, reducing), neighbors);
@@ -4918,8 +4921,7 @@ DMLOPS_CALLED void dmlops_plan_skinny_threads(dmlops_planning* planning, const d
     int64_t groups = dmlops_plan_times(planning, tiles, matrices->count);
     int64_t parts = 1;
     if (groups < 128) {
-        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
-            vector))), 1);
+        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, 8192)), 1);
     }
     dmlops_plan_Split made_1;
     dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, tiles, &made_1);

@@ -29,14 +29,14 @@ SKINNY_LEAST = 2048  # NVIDIA H200: 512 at 0.73 with 4 rows of 64, at 0.31 for f
 SKINNY_REDUCING = 8  # NVIDIA H200: 64 at 0.94 to 1.10
 "threads that share a sum, at least: where vectors run along k, they read a cache line"
 SKINNY_NEIGHBORS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
-"threads side by side on adjacent columns, at least"
-SKINNY_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
-"vectors of 16 bytes along k in a part, at least"
+"threads side by side on adjacent columns, if that leaves enough groups"
+SKINNY_PART = 8192  # NVIDIA H200: 512 to 1024 at 0.83 to 0.97
+"products of a sum in a part of k, at least"
 SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 "vectors that a thread has in flight"
 
-SKINNY_GROUPS = 128  # NVIDIA H200
-"groups below which k is split, into at most twice this number of groups"
+SKINNY_GROUPS = 128  # NVIDIA H200: 256 at 0.73 to 0.88
+"groups that are enough; below, fewer threads are side by side, then k is split, into at most twice as many"
 
 MOST_ROWS = 4  # that a thread accumulates
 VECTOR_BITS = 128
@@ -104,8 +104,10 @@ def skinny_threads(matrices: Matrices, vector: int) -> SkinnyThreads:
     is_along = matrices.right.is_along
     columns = SKINNY_VECTORS if is_along else vector
     step = vector if is_along else SKINNY_VECTORS
-    neighbors = 1 if is_along else SKINNY_NEIGHBORS
     shared = times(ceil_div(matrices.columns, columns), matrices.count)
+    neighbors = 1 if is_along else SKINNY_NEIGHBORS
+    while neighbors > 1 and shared < neighbors * SKINNY_GROUPS:
+        neighbors //= 2
     wanted = min(SKINNY_ALL_THREADS // shared, ceil_div(matrices.depth, step))
     reducing = max(power_below(wanted, SKINNY_MOST_THREADS // neighbors), SKINNY_REDUCING)
     across = max(SKINNY_LEAST_THREADS // reducing, neighbors)
@@ -113,7 +115,7 @@ def skinny_threads(matrices: Matrices, vector: int) -> SkinnyThreads:
     groups = times(tiles, matrices.count)
     parts = 1
     if groups < SKINNY_GROUPS:
-        parts = max(min(2 * SKINNY_GROUPS // groups, matrices.depth // (SKINNY_PART * vector)), 1)
+        parts = max(min(2 * SKINNY_GROUPS // groups, matrices.depth // SKINNY_PART), 1)
     return SkinnyThreads(columns, step, reducing, across, split_into(parts, matrices.depth, step, 1, tiles))
 
 
