@@ -56,6 +56,11 @@ class SharedSums:
     columns: tuple[int, ...]
     rank: int
 
+    @property
+    def totals(self) -> list[str]:
+        """The names of the sums in `values`."""
+        return [_total(number) for number in range(len(self.weights))]
+
 
 @dataclass(frozen=True)
 class Sums(FastForm):
@@ -131,7 +136,7 @@ def _shared_sums(
     by_factor = dimensions(factors[0].coordinate) - ({0} if along else set())
 
     totals: dict[ir.Expr, ir.Expr] = {
-        fold: ir.Local(f"total{n}", ir.FLOAT, varies=True) for n, fold in enumerate(folds)
+        fold: ir.Local(_total(n), ir.FLOAT, varies=True) for n, fold in enumerate(folds)
     }
     defined, values = {one.name: one.value for one in defines.tensors}, dict[str, ir.Expr]()
     for one in step:
@@ -157,6 +162,10 @@ def _shared_sums(
         columns=tuple(sorted(by_factor - by_weights)),
         rank=rank,
     )
+
+
+def _total(number: int) -> str:
+    return f"total{number}"
 
 
 def _read(read: ir.Expr, k: ir.Local, facts: TensorFacts) -> Read:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, uses_at, walk_through
@@ -36,6 +36,8 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         self._taken = frozenset(taken)
         self.in_lanes = ""
         """The tensor of which elements are read for several elements of the output at once, if any."""
+        self.statics: Container[str] = ()
+        """The locals that are static variables of the shader, which functions see without parameters."""
         self.subject = ""
         self._locals: Bits = {}
         self._lists: dict[ir.Expr, str] = {}
@@ -127,7 +129,7 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
     def _lifted(self, node: ir.Expr, word: str, body: Callable[[], list[str]]) -> str:
         """A call of a separate function for an expression, with the locals it uses as arguments; its name is
         that of the subject, with a word for what the expression is."""
-        outer = free_locals(node)
+        outer = {name: one for name, one in free_locals(node).items() if name not in self.statics}
         parameters = [f"{self._type_of(one)} {local(name)}" for name, one in outer.items()]
         of_elements = frozenset((name, self._locals[name]) for name in outer if name in self._locals)
         word = self.subject + word

@@ -18,7 +18,7 @@ from dmlgen.schedules.sums import SharedSums, Sums
 @dataclass(frozen=True)
 class SumsPass:
     """The pass that computes intermediate tensors, `values`, from sums of products; see `SharedSums`. Each
-    comes with the local that has its value; `before` are other locals. The pass reads the intermediate
+    comes with the local that has its value; `before` are static variables. The pass reads the intermediate
     tensors in `reads`, but in the first step of a recurrence only those in `begins`. `starts` has, for each
     sum, where its weights start; the factor is read from a tensor of the description, or from an intermediate
     one, and starts at `start`. With cooperative matrices, the tensors in `copied`, factors of other passes or
@@ -117,6 +117,11 @@ class SumsPasses(FormPasses):
         return ("COOPERATIVE_MATRIX", "SINGLE_GROUP")
 
     @property
+    def statics(self) -> Collection[str]:
+        """The variables that hold the sums of an element, and what else it needs."""
+        return names_of_elements(one.form for one in self.passes)
+
+    @property
     def factors(self) -> Collection[Kept]:
         """The intermediate tensors that products read."""
         return dict.fromkeys(one.kept for one in self.passes if one.kept is not None)
@@ -130,8 +135,16 @@ class SumsPasses(FormPasses):
 
 def sums_passes(printer: ShaderPrinter, sums: Sums, number: int) -> SumsPasses:
     """The passes of sums that intermediate tensors consist of, from `number` on."""
+    printer.statics = names_of_elements(sums.passes)
     passes = (_pass(printer, sums, one, place) for place, one in enumerate(sums.passes, number))
     return SumsPasses(number, tuple(passes))
+
+
+def names_of_elements(passes: Iterable[SharedSums]) -> Collection[str]:
+    """The names in values of their sums, and of what was read before these."""
+    forms = list(passes)
+    before = dict.fromkeys(name for one in forms for name, _ in one.before)
+    return [*before, *dict.fromkeys(name for one in forms for name in one.totals)]
 
 
 def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums, number: int) -> SumsPass:
