@@ -174,14 +174,16 @@ def on_vulkan(
         for name, work in chosen.items():
             scratch = {key: buffer(size) for key, size in work.scratch.items()}
             recorded = []
+            constants = {one.constants: buffer(len(one.constants)) for one in work.dispatches}
+            for data, place in constants.items():
+                device.upload(place, data)
             for tensors in sets:
                 places = {key: Binding(one, 0, one.size) for key, one in {**tensors, **scratch}.items()}
                 steps: list[tuple[bool, Callable[[Any], None]]] = [
                     (True, partial(clear, place=places[key])) for key in work.zero_initialize
                 ]
                 for dispatch in work.dispatches:
-                    parameters = buffer(len(dispatch.constants))
-                    device.upload(parameters, dispatch.constants)
+                    parameters = constants[dispatch.constants]
                     code = code_of(folder, case.operator, dispatch, shader)
                     pipeline = device.pipeline(code, len(dispatch.buffers))
                     bindings = [

@@ -29,7 +29,8 @@ class Call:
     def __init__(self, device: Device, program: Program, shared: Mapping[str, str]) -> None:
         self._device = device
         self._resources = ExitStack()
-        constants = [dispatch.constants for _, dispatch in program.compiled]
+        # Dispatches with the same constants share them, so that these stay in a cache.
+        constants = list(dict.fromkeys(dispatch.constants for _, dispatch in program.compiled))
         others = [name for name in program.sizes if name not in program.inputs and name not in shared]
         lengths = [program.sizes[name] for name in program.inputs]
         lengths += [*map(len, constants), *(program.sizes[name] for name in others)]
@@ -42,18 +43,18 @@ class Call:
         work = device.reused("work", end)
         self._upload, download = device.staging("upload", uploaded), device.staging("download", result_end)
         places = [Binding(work, at, length) for at, length in zip(offsets, lengths, strict=True)]
-        named = dict(zip([*program.inputs, *range(len(constants)), *others], places, strict=True))
+        named = dict(zip([*program.inputs, *constants, *others], places, strict=True))
         named |= {output: named[source] for output, source in shared.items()}
         self._inputs = {name: (named[name].offset, named[name].size) for name in program.inputs}
-        self._constants = [(named[number].offset, data) for number, data in enumerate(constants)]
+        self._constants = [(named[data].offset, data) for data in constants]
         self._download = download
         self._results = {
             name: (at, program.sizes[source])
             for name, source, at in zip(program.outputs, sources, results, strict=True)
         }
 
-        def bound(number: int, code: bytes, dispatch: Dispatch) -> BoundPipeline:
-            bindings = [*(named[name] for name in dispatch.buffers), named[number]]
+        def bound(code: bytes, dispatch: Dispatch) -> BoundPipeline:
+            bindings = [*(named[name] for name in dispatch.buffers), named[dispatch.constants]]
             pipeline = device.pipeline(code, len(dispatch.buffers)).bind(bindings)
             return self._resources.enter_context(pipeline)
 
@@ -71,7 +72,7 @@ class Call:
                 copy(commands, work, download, size, named[name].offset, at)
 
         try:
-            pipelines = [bound(number, *compiled) for number, compiled in enumerate(program.compiled)]
+            pipelines = [bound(*compiled) for compiled in program.compiled]
             self._commands = device.record(record)
         except BaseException:
             self.close()

@@ -391,20 +391,22 @@ class _Sealed:
             raise
 
     def _prepare(self, device: Device, pool: Pool, operators: Sequence[_Operator]) -> Any:
-        constants = [dispatch.constants for one in operators for _, dispatch in one.program.compiled]
+        # Dispatches with the same constants share them, so that these stay in a cache.
+        constants = list(
+            dict.fromkeys(dispatch.constants for one in operators for _, dispatch in one.program.compiled)
+        )
         *offsets, end = device.layout(list(map(len, constants)))
         piece = pool.take(end)
         self._resources.callback(pool.give_back, piece)
-        places = [
-            Binding(piece.buffer, piece.offset + at, len(data))
+        places = {
+            data: Binding(piece.buffer, piece.offset + at, len(data))
             for at, data in zip(offsets, constants, strict=True)
-        ]
-        for place, data in zip(places, constants, strict=True):
+        }
+        for data, place in places.items():
             piece.buffer.mapped[place.offset : place.offset + place.size] = data
-        uniforms = iter(places)
 
         def bound(one: _Operator, code: bytes, dispatch: Dispatch) -> BoundPipeline:
-            bindings = [*(one.places[name] for name in dispatch.buffers), next(uniforms)]
+            bindings = [*(one.places[name] for name in dispatch.buffers), places[dispatch.constants]]
             pipeline = device.pipeline(code, len(dispatch.buffers))
             return self._resources.enter_context(pipeline.bind(bindings))
 

@@ -78,6 +78,11 @@ class FormPass:
         return ()
 
     @property
+    def scalars(self) -> tuple[str, ...]:
+        """Its integers that all passes of the definition have among their constants."""
+        return ()
+
+    @property
     def zeros(self) -> tuple[str, ...]:
         """The macros that are 0 in passes whose planner does not define them."""
         return ()

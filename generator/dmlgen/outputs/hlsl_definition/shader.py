@@ -207,7 +207,9 @@ def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | Non
     lists fill two vectors each."""
     kept, of_kinds = shader.kept if form is None else (), shader.constants.known
     firsts = [Declaration("int", f"{one.name}First") for one in kept]
-    own_lists = [name for way in (shader.within, shader.fast) if way is not None for name in way.lists]
+    ways = [way for way in (shader.within, shader.fast) if way is not None]
+    own_lists = [name for way in ways for name in way.lists]
+    own_scalars = [Declaration("int", name) for way in ways for name in way.scalars]
     types = {"ints": "int4", "floats": "float4"}
     known = [Declaration(types[one.kind], one.name, "2", 8) for one in of_kinds("ints", "floats")]
     divisors = [one.name for one in shader.constants.divisors.values()]
@@ -223,7 +225,11 @@ def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | Non
         "activations": activations,
         "strides": [],
         "elements": [Declaration("uint2", one.name) for one in of_kinds("element")],
-        "scalars": [*firsts, *(Declaration(one.kind, one.name) for one in of_kinds("int", "float"))],
+        "scalars": [
+            *firsts,
+            *own_scalars,
+            *(Declaration(one.kind, one.name) for one in of_kinds("int", "float")),
+        ],
     }
     if form is None:
         return params_of(plans, FormPass.params, own)

@@ -113,6 +113,11 @@ class SumsPasses(FormPasses):
         return {"sums": ones_where(one.form.when for one in self.passes)}
 
     @property
+    def scalars(self) -> tuple[str, ...]:
+        """Where groups count steps in scratch."""
+        return ("stepsFirst",)
+
+    @property
     def zeros(self) -> tuple[str, ...]:
         return ("COOPERATIVE_MATRIX", "SINGLE_GROUP")
 

@@ -23,6 +23,7 @@ from .loops import (
     Dimensions,
     Lists,
     Words,
+    ceil_div,
     element_count,
     extents,
     grid,
@@ -119,6 +120,8 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     tables = term_tables(op, shader)
     first_of_tables = words
     words += words_of_tables(tables)
+    first_of_counters = words
+    words += counters_of_steps(shader, chosen)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
@@ -132,6 +135,8 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
         lists.extend(eight(out, sizes))
     scalars: Words = []
     scalars.extend(space.firsts)
+    if len(shader.sums) > 0:
+        scalars.append(first_of_counters)
     scalars.extend(known.scalars)
     if chosen.attends:
         each = 1 if chosen.float16 == 0 else 2
@@ -152,6 +157,15 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     dispatch_passes(
         out, op, shader, chosen, CommonConstants(lists, known.activations, known.elements, scalars)
     )
+
+
+def counters_of_steps(shader: DefinitionShader, chosen: PassSelection) -> int:
+    """The words of scratch in which the groups of sums count the steps of a recurrence, one for each pass."""
+    groups = 0
+    for place, one in enumerate(chosen.passes):
+        if one.is_along:
+            groups = max(groups, chosen.tiles[place].groups)
+    return ceil_div(groups * len(shader.sums), 4) * 4
 
 
 def dispatch_passes(
@@ -230,6 +244,7 @@ def dispatch_defined(
     count = element_count(shape) // (each * shape[0] if one.is_along else each)
     threads, in_group = count, DEFINITION_THREADS
     if tile.threads > 0:
+        step = min(step, 1)  # groups count later ones, which have the same constants
         define_sums(out, tile)
         threads, in_group = times(tile.groups, tile.threads), tile.threads
     if (
