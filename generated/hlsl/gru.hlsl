@@ -163,6 +163,9 @@ typedef RECURRENCE_STORED RecurrenceBuffer;
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #define ScratchWord(position) scratch[(position) / SCRATCH_VECTOR][(position) % SCRATCH_VECTOR]
 
+// The sums of an element, and what else it needs
+static float read0, read1, read2, read3, read4, read5, read6, total0, total1, total2;
+
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<WeightBuffer> weightTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<RecurrenceBuffer> recurrenceTensor : register(t2);
@@ -200,8 +203,8 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptInputProjectionFirst, keptUpdateFirst, keptResetFirst, keptHiddenFirst, sequenceLength, isBackward,
-        functionCount;
+    int keptInputProjectionFirst, keptUpdateFirst, keptResetFirst, keptHiddenFirst, stepsFirst, sequenceLength,
+        isBackward, functionCount;
 };
 
 // n / size for every n below 2^32
@@ -757,14 +760,14 @@ bool Active(List at) { return !SEQUENCE_LENGTHS_PRESENT || Entry(at, 0) <= Lengt
 
 REAL_VALUE Act(List at, REAL_VALUE x, int n) { return Activate(x, Entry(at, 1) * functionCount + n); }
 
-REAL_VALUE OutputSingleChoice(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1)
+REAL_VALUE OutputSingleChoice(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
         return (REAL_VALUE)0.0f;
     return Act(at, read0 + (total0 + read1), 0);
 }
 
-REAL_VALUE OutputSingleChoice2(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3)
+REAL_VALUE OutputSingleChoice2(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
         return (REAL_VALUE)0.0f;
@@ -778,8 +781,7 @@ REAL_VALUE Initial(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE OutputSingleChoice3(List at, REAL_VALUE Update, REAL_VALUE read4, REAL_VALUE Reset, REAL_VALUE total2,
-    REAL_VALUE read5, REAL_VALUE read6)
+REAL_VALUE OutputSingleChoice3(List at, REAL_VALUE Update, REAL_VALUE Reset)
 {
     if (Entry(at, 0) == 0)
         return Initial(at);
@@ -805,15 +807,14 @@ REAL_VALUE InputTerm(List at, int g)
 
 REAL_VALUE Previous(List at) { return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8))); }
 
-REAL_VALUE OutputSingleChoice4(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3, REAL_VALUE read4)
+REAL_VALUE OutputSingleChoice4(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
         return (REAL_VALUE)0.0f;
     return Act(at, read2 + (total1 + read3), 0) * read4;
 }
 
-REAL_VALUE OutputSingleChoice5(List at, REAL_VALUE read0, REAL_VALUE read1, REAL_VALUE total0, REAL_VALUE read2,
-    REAL_VALUE read3, REAL_VALUE read4)
+REAL_VALUE OutputSingleChoice5(List at)
 {
     if (Entry(at, 0) == 0)
         return Initial(at);
@@ -825,28 +826,48 @@ REAL_VALUE OutputSingleChoice5(List at, REAL_VALUE read0, REAL_VALUE read1, REAL
 #if PASS >= 2
 #if PASS == 2
 static const uint SUMS = 1;
+static const uint DIMENSIONS[3] = { 10, 5, 0 };  // of the result along which rows run, columns, and others, as bits
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
+#define FACTORS inputTensor
+#define FACTOR(position) (float)LoadInput(position)
+#define FACTORS_STRIDE (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]
+
 #elif PASS == 3
 static const uint SUMS = 3;
+static const uint DIMENSIONS[3] = { 8, 4, 2 };  // of the result along which rows run, columns, and others, as bits
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
+#define FACTORS scratch
+#define FACTOR(position) asfloat(ScratchWord(position))
+#define FACTORS_STRIDE 1
+
 #elif PASS == 4
 static const uint SUMS = 2;
+static const uint DIMENSIONS[3] = { 8, 4, 2 };  // of the result along which rows run, columns, and others, as bits
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
+#define FACTORS scratch
+#define FACTOR(position) asfloat(ScratchWord(position))
+#define FACTORS_STRIDE 1
+
 #elif PASS == 5
 static const uint SUMS = 1;
+static const uint DIMENSIONS[3] = { 8, 4, 2 };  // of the result along which rows run, columns, and others, as bits
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
+#define FACTORS scratch
+#define FACTOR(position) asfloat(ScratchWord(position))
+#define FACTORS_STRIDE 1
+
 #endif
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
@@ -1001,35 +1022,35 @@ float Sum(uint number, uint row, uint column) { return added[(number * TILE_COLU
 #define Ahead(next, step) next
 #endif
 
-#if PASS == 2
-uint3 Extents() { return uint3(sizes[1].size * sizes[3].size, sizes[0].size * sizes[2].size, 1); }
+// How many rows, columns and others there are
+uint3 Extents()
+{
+    uint3 extents = 1;
+    [unroll]
+    for (uint d = 0; d < RANK; d++)
+        [unroll]
+        for (uint n = 0; n < 3; n++)
+            extents[n] *= DIMENSIONS[n] >> d & 1 ? sizes[d].size : 1;
+    return extents;
+}
 
-List CoordinateOf(uint step, uint other, uint column, uint row)
+List CoordinateOf(uint step, uint3 position)
 {
     List at = Zeros(RANK);
-    const uint above2 = DivideBySize(column, sizes[2]);
-    at.entries[2] = (int)(column - above2 * sizes[2].size);
-    column = above2;
-    at.entries[0] = (int)column;
-    const uint above3 = DivideBySize(row, sizes[3]);
-    at.entries[3] = (int)(row - above3 * sizes[3].size);
-    row = above3;
-    at.entries[1] = (int)row;
+    if (isRecurrent)
+        at.entries[0] = (int)step;
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+        [unroll]
+        for (uint n = 0; n < 3; n++)
+            if (DIMENSIONS[n] >> d & 1)
+            {
+                const uint above = DIMENSIONS[n] & ((1u << d) - 1) ? DivideBySize(position[n], sizes[d]) : 0;
+                at.entries[d] = (int)(position[n] - above * sizes[d].size);
+                position[n] = above;
+            }
     return at;
 }
-#elif PASS == 3 || PASS == 4 || PASS == 5
-uint3 Extents() { return uint3(sizes[3].size, sizes[2].size, sizes[1].size); }
-
-List CoordinateOf(uint step, uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    at.entries[0] = (int)step;
-    at.entries[1] = (int)other;
-    at.entries[2] = (int)column;
-    at.entries[3] = (int)row;
-    return at;
-}
-#endif
 
 // Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
 uint PositionInKeptHidden(List at)
@@ -1056,256 +1077,161 @@ uint PositionInKeptReset(List at)
 }
 
 #if PASS == 2
-// Stores where the weights of a row start, and the factors of a column
-void LocateWeights(uint row, List at)
+// Stores where the weights of row `n` of the tile start, and the factors of column `n`
+void Locate(uint n, List at)
 {
-    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1), Entry(at, 3), 0), weightSizes,
-        weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
+    if (n < SUM_ROWS)
+    {
+        StoreWord(PositionOf(0 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1), Entry(at, 3), 0), weightSizes,
+            weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
+    }
+    if (n < TILE_COLUMNS)
+        StoreWord(PositionOf(readsStart + n), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
+            inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
 }
 
-void LocateFactors(uint column, List at)
-{
-    StoreWord(PositionOf(readsStart + column), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
-        inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
-}
-
-#if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position) { return inputTensor[position / 8]; }
-#else
-float LoadFactor(uint column, uint k)
-{
-    return (float)LoadInput(PositionOf(readsStart + column)
-        + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
-}
-#endif
-
-// What an element needs besides its sums
-struct ReadBefore
-{
-    float read0;
-};
-
-ReadBefore Read(List at)
-{
-    ReadBefore before;
-    before.read0 = Bias(0, Entry(at, 1), Entry(at, 3));
-    return before;
-}
+void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
 
 // Computes and writes an element
-void FinishElement(List at, ReadBefore before, uint row, uint column)
+void FinishElement(List at, uint row, uint column)
 {
     const uint number = ClampedIndex(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH);
-    const float read0 = before.read0;
-    const float total0 = Sum(0, row, column);
+    total0 = Sum(0, row, column);
     const float InputProjection = total0 + read0;
     WriteKeptInputProjection(number, InputProjection);
 }
 #elif PASS == 3
-// Stores where the weights of a row start, and the factors of a column
-void LocateWeights(uint row, List at)
+// Stores where the weights of row `n` of the tile start, and the factors of column `n`
+void Locate(uint n, List at)
 {
-    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(1 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(2 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    if (n < SUM_ROWS)
+    {
+        StoreWord(PositionOf(0 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(1 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(2 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    }
+    if (n < TILE_COLUMNS)
+        StoreWord(PositionOf(readsStart + n), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+            0)), NON_PRIVATE);
 }
 
-void LocateFactors(uint column, List at)
+void Read(List at)
 {
-    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
-        0)), NON_PRIVATE);
-}
-
-#if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position) { return LoadShared(scratch[position / 8], NON_PRIVATE); }
-#else
-float LoadFactor(uint column, uint k) { return asfloat(ScratchWord(PositionOf(readsStart + column) + k)); }
-#endif
-
-// What an element needs besides its sums
-struct ReadBefore
-{
-    float read0;
-    float read1;
-    float read2;
-    float read3;
-    float read4;
-    float read5;
-    float read6;
-};
-
-ReadBefore Read(List at)
-{
-    ReadBefore before;
-    before.read0 = InputTerm(at, 0);
-    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read2 = InputTerm(at, 1);
-    before.read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    before.read4 = InputTerm(at, 2);
-    before.read5 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
-    before.read6 = Previous(at);
-    return before;
+    read0 = InputTerm(at, 0);
+    read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    read2 = InputTerm(at, 1);
+    read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    read4 = InputTerm(at, 2);
+    read5 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    read6 = Previous(at);
 }
 
 // Computes and writes an element
-void FinishElement(List at, ReadBefore before, uint row, uint column)
+void FinishElement(List at, uint row, uint column)
 {
     const uint number = ClampedIndex(at, keptUpdateSizes, KEPT_UPDATE_SIZES_LENGTH);
-    const float read0 = before.read0;
-    const float read1 = before.read1;
-    const float read2 = before.read2;
-    const float read3 = before.read3;
-    const float read4 = before.read4;
-    const float read5 = before.read5;
-    const float read6 = before.read6;
-    const float total0 = Sum(0, row, column);
-    const float total1 = Sum(1, row, column);
-    const float total2 = Sum(2, row, column);
-    const float Update = OutputSingleChoice(at, read0, total0, read1);
+    total0 = Sum(0, row, column);
+    total1 = Sum(1, row, column);
+    total2 = Sum(2, row, column);
+    const float Update = OutputSingleChoice(at);
     WriteKeptUpdate(number, Update);
-    const float Reset = OutputSingleChoice2(at, read2, total1, read3);
+    const float Reset = OutputSingleChoice2(at);
     WriteKeptReset(number, Reset);
-    const float Hidden = OutputSingleChoice3(at, Update, read4, Reset, total2, read5, read6);
+    const float Hidden = OutputSingleChoice3(at, Update, Reset);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
     const uint position = PositionInKeptHidden(at);
     if (number % 2 == 0)
-        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(Hidden, neighbor)), NON_PRIVATE);
+        ScratchWord(position / 2) = PackedFloat16(float2(Hidden, neighbor));
 #endif
 }
 #elif PASS == 4
-// Stores where the weights of a row start, and the factors of a column
-void LocateWeights(uint row, List at)
+// Stores where the weights of row `n` of the tile start, and the factors of column `n`
+void Locate(uint n, List at)
 {
-    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(1 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    if (n < SUM_ROWS)
+    {
+        StoreWord(PositionOf(0 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(1 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    }
+    if (n < TILE_COLUMNS)
+        StoreWord(PositionOf(readsStart + n), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+            0)), NON_PRIVATE);
 }
 
-void LocateFactors(uint column, List at)
+void Read(List at)
 {
-    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
-        0)), NON_PRIVATE);
-}
-
-#if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position) { return LoadShared(scratch[position / 8], NON_PRIVATE); }
-#else
-float LoadFactor(uint column, uint k) { return asfloat(ScratchWord(PositionOf(readsStart + column) + k)); }
-#endif
-
-// What an element needs besides its sums
-struct ReadBefore
-{
-    float read0;
-    float read1;
-    float read2;
-    float read3;
-    float read4;
-};
-
-ReadBefore Read(List at)
-{
-    ReadBefore before;
-    before.read0 = InputTerm(at, 0);
-    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read2 = InputTerm(at, 1);
-    before.read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    before.read4 = Previous(at);
-    return before;
+    read0 = InputTerm(at, 0);
+    read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    read2 = InputTerm(at, 1);
+    read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    read4 = Previous(at);
 }
 
 // Computes and writes an element
-void FinishElement(List at, ReadBefore before, uint row, uint column)
+void FinishElement(List at, uint row, uint column)
 {
     const uint number = ClampedIndex(at, keptUpdateSizes, KEPT_UPDATE_SIZES_LENGTH);
-    const float read0 = before.read0;
-    const float read1 = before.read1;
-    const float read2 = before.read2;
-    const float read3 = before.read3;
-    const float read4 = before.read4;
-    const float total0 = Sum(0, row, column);
-    const float total1 = Sum(1, row, column);
-    const float Update = OutputSingleChoice(at, read0, total0, read1);
+    total0 = Sum(0, row, column);
+    total1 = Sum(1, row, column);
+    const float Update = OutputSingleChoice(at);
     WriteKeptUpdate(number, Update);
-    const float Reset = OutputSingleChoice4(at, read2, total1, read3, read4);
+    const float Reset = OutputSingleChoice4(at);
     WriteKeptReset(number, Reset);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Reset, WaveGetLaneIndex() ^ 1);
     const uint position = PositionInKeptReset(at);
     if (number % 2 == 0)
-        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(Reset, neighbor)), NON_PRIVATE);
+        ScratchWord(position / 2) = PackedFloat16(float2(Reset, neighbor));
 #endif
 }
 #elif PASS == 5
-// Stores where the weights of a row start, and the factors of a column
-void LocateWeights(uint row, List at)
+// Stores where the weights of row `n` of the tile start, and the factors of column `n`
+void Locate(uint n, List at)
 {
-    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    if (n < SUM_ROWS)
+    {
+        StoreWord(PositionOf(0 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    }
+    if (n < TILE_COLUMNS)
+        StoreWord(PositionOf(readsStart + n), PositionInKeptReset(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0)),
+            NON_PRIVATE);
 }
 
-void LocateFactors(uint column, List at)
+void Read(List at)
 {
-    StoreWord(PositionOf(readsStart + column), PositionInKeptReset(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0)),
-        NON_PRIVATE);
-}
-
-#if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position) { return LoadShared(scratch[position / 8], NON_PRIVATE); }
-#else
-float LoadFactor(uint column, uint k) { return asfloat(ScratchWord(PositionOf(readsStart + column) + k)); }
-#endif
-
-// What an element needs besides its sums
-struct ReadBefore
-{
-    float read0;
-    float read1;
-    float read2;
-    float read3;
-    float read4;
-};
-
-ReadBefore Read(List at)
-{
-    ReadBefore before;
-    before.read0 = (REAL_VALUE)1.0f - ReadKeptUpdate(at);
-    before.read1 = InputTerm(at, 2);
-    before.read2 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
-    before.read3 = ReadKeptUpdate(at) * Previous(at);
-    before.read4 = Previous(at);
-    return before;
+    read0 = (REAL_VALUE)1.0f - ReadKeptUpdate(at);
+    read1 = InputTerm(at, 2);
+    read2 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    read3 = ReadKeptUpdate(at) * Previous(at);
+    read4 = Previous(at);
 }
 
 // Computes and writes an element
-void FinishElement(List at, ReadBefore before, uint row, uint column)
+void FinishElement(List at, uint row, uint column)
 {
     const uint number = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
-    const float read0 = before.read0;
-    const float read1 = before.read1;
-    const float read2 = before.read2;
-    const float read3 = before.read3;
-    const float read4 = before.read4;
-    const float total0 = Sum(0, row, column);
-    const float Hidden = OutputSingleChoice5(at, read0, read1, total0, read2, read3, read4);
+    total0 = Sum(0, row, column);
+    const float Hidden = OutputSingleChoice5(at);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
     const uint position = PositionInKeptHidden(at);
     if (number % 2 == 0)
-        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(Hidden, neighbor)), NON_PRIVATE);
+        ScratchWord(position / 2) = PackedFloat16(float2(Hidden, neighbor));
 #endif
 }
 #endif
@@ -1378,7 +1304,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
         if (k < end && number / eights < TILE_COLUMNS)
-            next[i] = LoadFactors(reader.from[i] + k);
+            next[i] = FACTORS[(reader.from[i] + k) / 8];
     }
 }
 
@@ -1441,7 +1367,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
         const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
         next[i] = 0;
         if (k < end)
-            next[i] = LoadFactor(column, k);
+            next[i] = FACTOR(PositionOf(readsStart + column) + k * FACTORS_STRIDE);
     }
 }
 
@@ -1526,33 +1452,22 @@ void AddUpStep(uint item, uint thread, uint step)
     lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
 #endif
-    const uint rows = Extents().x, columns = Extents().y, others = Extents().z;
+    const uint3 extents = Extents(), last = extents - 1;
     const bool hasProducts = !isRecurrent || step > 0;
-    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    const uint other = item / down / across;
-    if (other >= others)
-        return;
-    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * TILE_COLUMNS;
+    const uint down = (extents.x + SUM_ROWS - 1) / SUM_ROWS, across = (extents.y + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    const uint3 top = uint3(item % down * SUM_ROWS, item / down % across * TILE_COLUMNS, item / down / across);
     uint n;
 
     [loop]
     for (n = thread; n < max(TILE_COLUMNS, SUM_ROWS); n += NUM_THREADS)
-    {
-        const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
-        if (n < TILE_COLUMNS)
-            LocateFactors(n, at);
-        if (n < SUM_ROWS)
-            LocateWeights(n, at);
-    }
+        Locate(n, CoordinateOf(step, min(top + uint3(n, n, 0), last)));
     GroupBarrier();
 
     // Elements' other operands are loaded while sums accumulate, if a thread has one element at most. Waves without
     // elements would only delay the others.
     const bool isOneEach = atOnce == sideColumns && SUM_ROWS * TILE_COLUMNS <= NUM_THREADS;
-    ReadBefore before = (ReadBefore)0;
     if (isOneEach && hasProducts && thread < SUM_ROWS * TILE_COLUMNS)
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
-            min(firstRow + thread % SUM_ROWS, rows - 1)));
+        Read(CoordinateOf(step, min(top + uint3(thread % SUM_ROWS, thread / SUM_ROWS, 0), last)));
     SumMatrix totals[totalsDown][totalsAcross];
     uint i, j;
     [unroll]
@@ -1611,14 +1526,13 @@ void AddUpStep(uint item, uint thread, uint step)
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
         {
             const uint ownRow = n % SUM_ROWS, ownColumn = n / SUM_ROWS;
-            const uint row = firstRow + ownRow, column = firstColumn + ownColumn / atOnce * sideColumns + side
-                + ownColumn % atOnce;
-            if (row < rows && column < columns)
+            const uint3 position = top + uint3(ownRow, ownColumn / atOnce * sideColumns + side + ownColumn % atOnce, 0);
+            if (all(position < extents))
             {
-                const List at = CoordinateOf(step, other, column, row);
+                const List at = CoordinateOf(step, position);
                 if (!isOneEach && hasProducts)
-                    before = Read(at);
-                FinishElement(at, before, ownRow, ownColumn);
+                    Read(at);
+                FinishElement(at, ownRow, ownColumn);
             }
         }
     }
@@ -1636,10 +1550,10 @@ void AddUpStep(uint item, uint thread, uint step)
 
 void AddUp(uint item, uint thread)
 {
-#if SINGLE_GROUP
     const uint3 extents = Extents();
     const uint items = (extents.x + SUM_ROWS - 1) / SUM_ROWS * ((extents.y + TILE_COLUMNS - 1) / TILE_COLUMNS)
         * extents.z;
+#if SINGLE_GROUP
     [loop]
     for (uint number = 0; number < items * sizes[0].size; number++)
     {
@@ -1647,7 +1561,14 @@ void AddUp(uint item, uint thread)
         MeetWithMemory();  // the next step reads what this one wrote
     }
 #else
-    AddUpStep(item, thread, first / count);
+    // Steps after the first have the same constants, which stay in the cache: a group counts them in scratch.
+    const uint counter = (uint)stepsFirst + item * 4 + PASS - 2;
+    if (item >= items)
+        return;
+    const uint step = first > 0 ? ScratchWord(counter) : 0;
+    AddUpStep(item, thread, step);
+    if (isRecurrent && thread == 0)
+        ScratchWord(counter) = step + 1;
 #endif
 }
 #endif

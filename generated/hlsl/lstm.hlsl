@@ -186,6 +186,10 @@ typedef RECURRENCE_STORED RecurrenceBuffer;
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #define ScratchWord(position) scratch[(position) / SCRATCH_VECTOR][(position) % SCRATCH_VECTOR]
 
+// The sums of an element, and what else it needs
+static float read0, read1, read2, read3, read4, read5, read6, read7, read8, read9, read10, read11, total0, total1,
+    total2, total3;
+
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<WeightBuffer> weightTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<RecurrenceBuffer> recurrenceTensor : register(t2);
@@ -227,7 +231,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptInputProjectionFirst, keptCellFirst, keptHiddenFirst, sequenceLength, isBackward;
+    int keptInputProjectionFirst, keptCellFirst, keptHiddenFirst, stepsFirst, sequenceLength, isBackward;
     float clipThreshold;
     int functionCount;
 };
@@ -831,22 +835,19 @@ REAL_VALUE Clip(REAL_VALUE x)
 
 REAL_VALUE Act(List at, REAL_VALUE x, int n) { return Activate(x, Entry(at, 1) * functionCount + n); }
 
-REAL_VALUE OutputCellSingleChoice2(REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, List at,
-    REAL_VALUE read3, REAL_VALUE total1, REAL_VALUE read4, REAL_VALUE read5)
+REAL_VALUE OutputCellSingleChoice2(List at)
 {
     if (COUPLE_INPUT_FORGET_BOUND)
         return (REAL_VALUE)1.0f - Act(at, Clip(read0 + (total0 + read1) + read2), 0);
     return Act(at, Clip(read3 + (total1 + read4) + read5), 0);
 }
 
-REAL_VALUE OutputCellSingleChoice(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2,
-    REAL_VALUE read3, REAL_VALUE total1, REAL_VALUE read4, REAL_VALUE read5, REAL_VALUE read6, REAL_VALUE read7,
-    REAL_VALUE total2, REAL_VALUE read8)
+REAL_VALUE OutputCellSingleChoice(List at)
 {
     if (Entry(at, 0) == 0)
         return Initial(at);
     if (Active(at))
-        return OutputCellSingleChoice2(read0, total0, read1, read2, at, read3, total1, read4, read5) * read6
+        return OutputCellSingleChoice2(at) * read6
             + Act(at, Clip(read0 + (total0 + read1) + read2), 0) * Act(at, Clip(read7 + (total2 + read8)), 1);
     return read6;
 }
@@ -866,8 +867,7 @@ REAL_VALUE Peephole(List at, int g, REAL_VALUE x)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE OutputCellSingleChoice3(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell,
-    REAL_VALUE read11)
+REAL_VALUE OutputCellSingleChoice3(List at, REAL_VALUE Cell)
 {
     if (Entry(at, 0) == 0)
         return OutputCellSingleInitial(at);
@@ -898,16 +898,26 @@ REAL_VALUE OutputCellSinglePrevious(List at) { return ReadKeptHidden(Join(Listed
 #if PASS >= 3
 #if PASS == 3
 static const uint SUMS = 1;
+static const uint DIMENSIONS[3] = { 10, 5, 0 };  // of the result along which rows run, columns, and others, as bits
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
+#define FACTORS inputTensor
+#define FACTOR(position) (float)LoadInput(position)
+#define FACTORS_STRIDE (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]
+
 #elif PASS == 4
 static const uint SUMS = 4;
+static const uint DIMENSIONS[3] = { 8, 4, 2 };  // of the result along which rows run, columns, and others, as bits
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
+#define FACTORS scratch
+#define FACTOR(position) asfloat(ScratchWord(position))
+#define FACTORS_STRIDE 1
+
 #endif
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
@@ -1062,35 +1072,35 @@ float Sum(uint number, uint row, uint column) { return added[(number * TILE_COLU
 #define Ahead(next, step) next
 #endif
 
-#if PASS == 3
-uint3 Extents() { return uint3(sizes[1].size * sizes[3].size, sizes[0].size * sizes[2].size, 1); }
+// How many rows, columns and others there are
+uint3 Extents()
+{
+    uint3 extents = 1;
+    [unroll]
+    for (uint d = 0; d < RANK; d++)
+        [unroll]
+        for (uint n = 0; n < 3; n++)
+            extents[n] *= DIMENSIONS[n] >> d & 1 ? sizes[d].size : 1;
+    return extents;
+}
 
-List CoordinateOf(uint step, uint other, uint column, uint row)
+List CoordinateOf(uint step, uint3 position)
 {
     List at = Zeros(RANK);
-    const uint above2 = DivideBySize(column, sizes[2]);
-    at.entries[2] = (int)(column - above2 * sizes[2].size);
-    column = above2;
-    at.entries[0] = (int)column;
-    const uint above3 = DivideBySize(row, sizes[3]);
-    at.entries[3] = (int)(row - above3 * sizes[3].size);
-    row = above3;
-    at.entries[1] = (int)row;
+    if (isRecurrent)
+        at.entries[0] = (int)step;
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+        [unroll]
+        for (uint n = 0; n < 3; n++)
+            if (DIMENSIONS[n] >> d & 1)
+            {
+                const uint above = DIMENSIONS[n] & ((1u << d) - 1) ? DivideBySize(position[n], sizes[d]) : 0;
+                at.entries[d] = (int)(position[n] - above * sizes[d].size);
+                position[n] = above;
+            }
     return at;
 }
-#elif PASS == 4
-uint3 Extents() { return uint3(sizes[3].size, sizes[2].size, sizes[1].size); }
-
-List CoordinateOf(uint step, uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    at.entries[0] = (int)step;
-    at.entries[1] = (int)other;
-    at.entries[2] = (int)column;
-    at.entries[3] = (int)row;
-    return at;
-}
-#endif
 
 // Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
 uint PositionInKeptHidden(List at)
@@ -1105,146 +1115,86 @@ uint PositionInKeptHidden(List at)
 }
 
 #if PASS == 3
-// Stores where the weights of a row start, and the factors of a column
-void LocateWeights(uint row, List at)
+// Stores where the weights of row `n` of the tile start, and the factors of column `n`
+void Locate(uint n, List at)
 {
-    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1), Entry(at, 3), 0), weightSizes,
-        weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
+    if (n < SUM_ROWS)
+    {
+        StoreWord(PositionOf(0 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1), Entry(at, 3), 0), weightSizes,
+            weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
+    }
+    if (n < TILE_COLUMNS)
+        StoreWord(PositionOf(readsStart + n), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
+            inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
 }
 
-void LocateFactors(uint column, List at)
-{
-    StoreWord(PositionOf(readsStart + column), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
-        inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
-}
-
-#if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position) { return inputTensor[position / 8]; }
-#else
-float LoadFactor(uint column, uint k)
-{
-    return (float)LoadInput(PositionOf(readsStart + column)
-        + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
-}
-#endif
-
-// What an element needs besides its sums
-struct ReadBefore
-{
-    float read0;
-};
-
-ReadBefore Read(List at)
-{
-    ReadBefore before;
-    before.read0 = Bias(0, Entry(at, 1), Entry(at, 3));
-    return before;
-}
+void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
 
 // Computes and writes an element
-void FinishElement(List at, ReadBefore before, uint row, uint column)
+void FinishElement(List at, uint row, uint column)
 {
     const uint number = ClampedIndex(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH);
-    const float read0 = before.read0;
-    const float total0 = Sum(0, row, column);
+    total0 = Sum(0, row, column);
     const float InputProjection = total0 + read0;
     WriteKeptInputProjection(number, InputProjection);
 }
 #elif PASS == 4
-// Stores where the weights of a row start, and the factors of a column
-void LocateWeights(uint row, List at)
+// Stores where the weights of row `n` of the tile start, and the factors of column `n`
+void Locate(uint n, List at)
 {
-    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(1 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(2 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(3 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    if (n < SUM_ROWS)
+    {
+        StoreWord(PositionOf(0 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(1 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(2 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(3 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
+            RavelIndex(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0), recurrenceSizes,
+            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    }
+    if (n < TILE_COLUMNS)
+        StoreWord(PositionOf(readsStart + n), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+            0)), NON_PRIVATE);
 }
 
-void LocateFactors(uint column, List at)
+void Read(List at)
 {
-    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
-        0)), NON_PRIVATE);
-}
-
-#if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position) { return LoadShared(scratch[position / 8], NON_PRIVATE); }
-#else
-float LoadFactor(uint column, uint k) { return asfloat(ScratchWord(PositionOf(readsStart + column) + k)); }
-#endif
-
-// What an element needs besides its sums
-struct ReadBefore
-{
-    float read0;
-    float read1;
-    float read2;
-    float read3;
-    float read4;
-    float read5;
-    float read6;
-    float read7;
-    float read8;
-    float read9;
-    float read10;
-    float read11;
-};
-
-ReadBefore Read(List at)
-{
-    ReadBefore before;
-    before.read0 = InputTerm(at, 0);
-    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read2 = Peephole(at, 0, Previous(at));
-    before.read3 = InputTerm(at, 2);
-    before.read4 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
-    before.read5 = Peephole(at, 2, Previous(at));
-    before.read6 = Previous(at);
-    before.read7 = InputTerm(at, 3);
-    before.read8 = Bias(1, Entry(at, 1), Gate(3, Entry(at, 3)));
-    before.read9 = InputTerm(at, 1);
-    before.read10 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    before.read11 = OutputCellSinglePrevious(at);
-    return before;
+    read0 = InputTerm(at, 0);
+    read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    read2 = Peephole(at, 0, Previous(at));
+    read3 = InputTerm(at, 2);
+    read4 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    read5 = Peephole(at, 2, Previous(at));
+    read6 = Previous(at);
+    read7 = InputTerm(at, 3);
+    read8 = Bias(1, Entry(at, 1), Gate(3, Entry(at, 3)));
+    read9 = InputTerm(at, 1);
+    read10 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    read11 = OutputCellSinglePrevious(at);
 }
 
 // Computes and writes an element
-void FinishElement(List at, ReadBefore before, uint row, uint column)
+void FinishElement(List at, uint row, uint column)
 {
     const uint number = ClampedIndex(at, keptCellSizes, KEPT_CELL_SIZES_LENGTH);
-    const float read0 = before.read0;
-    const float read1 = before.read1;
-    const float read2 = before.read2;
-    const float read3 = before.read3;
-    const float read4 = before.read4;
-    const float read5 = before.read5;
-    const float read6 = before.read6;
-    const float read7 = before.read7;
-    const float read8 = before.read8;
-    const float read9 = before.read9;
-    const float read10 = before.read10;
-    const float read11 = before.read11;
-    const float total0 = Sum(0, row, column);
-    const float total1 = Sum(1, row, column);
-    const float total2 = Sum(2, row, column);
-    const float total3 = Sum(3, row, column);
-    const float Cell = OutputCellSingleChoice(at, read0, total0, read1, read2, read3, total1, read4, read5, read6,
-        read7, total2, read8);
+    total0 = Sum(0, row, column);
+    total1 = Sum(1, row, column);
+    total2 = Sum(2, row, column);
+    total3 = Sum(3, row, column);
+    const float Cell = OutputCellSingleChoice(at);
     WriteKeptCell(number, Cell);
-    const float Hidden = OutputCellSingleChoice3(at, read9, total3, read10, Cell, read11);
+    const float Hidden = OutputCellSingleChoice3(at, Cell);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
     const uint position = PositionInKeptHidden(at);
     if (number % 2 == 0)
-        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(Hidden, neighbor)), NON_PRIVATE);
+        ScratchWord(position / 2) = PackedFloat16(float2(Hidden, neighbor));
 #endif
 }
 #endif
@@ -1317,7 +1267,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
         if (k < end && number / eights < TILE_COLUMNS)
-            next[i] = LoadFactors(reader.from[i] + k);
+            next[i] = FACTORS[(reader.from[i] + k) / 8];
     }
 }
 
@@ -1380,7 +1330,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
         const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
         next[i] = 0;
         if (k < end)
-            next[i] = LoadFactor(column, k);
+            next[i] = FACTOR(PositionOf(readsStart + column) + k * FACTORS_STRIDE);
     }
 }
 
@@ -1465,33 +1415,22 @@ void AddUpStep(uint item, uint thread, uint step)
     lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
 #endif
-    const uint rows = Extents().x, columns = Extents().y, others = Extents().z;
+    const uint3 extents = Extents(), last = extents - 1;
     const bool hasProducts = !isRecurrent || step > 0;
-    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    const uint other = item / down / across;
-    if (other >= others)
-        return;
-    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * TILE_COLUMNS;
+    const uint down = (extents.x + SUM_ROWS - 1) / SUM_ROWS, across = (extents.y + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    const uint3 top = uint3(item % down * SUM_ROWS, item / down % across * TILE_COLUMNS, item / down / across);
     uint n;
 
     [loop]
     for (n = thread; n < max(TILE_COLUMNS, SUM_ROWS); n += NUM_THREADS)
-    {
-        const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
-        if (n < TILE_COLUMNS)
-            LocateFactors(n, at);
-        if (n < SUM_ROWS)
-            LocateWeights(n, at);
-    }
+        Locate(n, CoordinateOf(step, min(top + uint3(n, n, 0), last)));
     GroupBarrier();
 
     // Elements' other operands are loaded while sums accumulate, if a thread has one element at most. Waves without
     // elements would only delay the others.
     const bool isOneEach = atOnce == sideColumns && SUM_ROWS * TILE_COLUMNS <= NUM_THREADS;
-    ReadBefore before = (ReadBefore)0;
     if (isOneEach && hasProducts && thread < SUM_ROWS * TILE_COLUMNS)
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
-            min(firstRow + thread % SUM_ROWS, rows - 1)));
+        Read(CoordinateOf(step, min(top + uint3(thread % SUM_ROWS, thread / SUM_ROWS, 0), last)));
     SumMatrix totals[totalsDown][totalsAcross];
     uint i, j;
     [unroll]
@@ -1550,14 +1489,13 @@ void AddUpStep(uint item, uint thread, uint step)
         for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
         {
             const uint ownRow = n % SUM_ROWS, ownColumn = n / SUM_ROWS;
-            const uint row = firstRow + ownRow, column = firstColumn + ownColumn / atOnce * sideColumns + side
-                + ownColumn % atOnce;
-            if (row < rows && column < columns)
+            const uint3 position = top + uint3(ownRow, ownColumn / atOnce * sideColumns + side + ownColumn % atOnce, 0);
+            if (all(position < extents))
             {
-                const List at = CoordinateOf(step, other, column, row);
+                const List at = CoordinateOf(step, position);
                 if (!isOneEach && hasProducts)
-                    before = Read(at);
-                FinishElement(at, before, ownRow, ownColumn);
+                    Read(at);
+                FinishElement(at, ownRow, ownColumn);
             }
         }
     }
@@ -1575,10 +1513,10 @@ void AddUpStep(uint item, uint thread, uint step)
 
 void AddUp(uint item, uint thread)
 {
-#if SINGLE_GROUP
     const uint3 extents = Extents();
     const uint items = (extents.x + SUM_ROWS - 1) / SUM_ROWS * ((extents.y + TILE_COLUMNS - 1) / TILE_COLUMNS)
         * extents.z;
+#if SINGLE_GROUP
     [loop]
     for (uint number = 0; number < items * sizes[0].size; number++)
     {
@@ -1586,7 +1524,14 @@ void AddUp(uint item, uint thread)
         MeetWithMemory();  // the next step reads what this one wrote
     }
 #else
-    AddUpStep(item, thread, first / count);
+    // Steps after the first have the same constants, which stay in the cache: a group counts them in scratch.
+    const uint counter = (uint)stepsFirst + item * 2 + PASS - 3;
+    if (item >= items)
+        return;
+    const uint step = first > 0 ? ScratchWord(counter) : 0;
+    AddUpStep(item, thread, step);
+    if (isRecurrent && thread == 0)
+        ScratchWord(counter) = step + 1;
 #endif
 }
 #endif

@@ -2967,6 +2967,8 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
+DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
+    shader, const dmlops_plan_PassSelection* chosen);
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known);
@@ -8688,6 +8690,8 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_term_tables(planning, op, shader, &tables);
     int64_t first_of_tables = words;
     words = dmlops_add(words, dmlops_plan_words_of_tables(planning, &tables));
+    int64_t first_of_counters = words;
+    words = dmlops_add(words, dmlops_plan_counters_of_steps(planning, shader, &chosen));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -8712,6 +8716,9 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
     dmlops_plan_int_64_extend(planning, &scalars, space.firsts.count, space.firsts.items);
+    if (shader->sums.count > 0) {
+        dmlops_plan_int_64_append(planning, &scalars, first_of_counters);
+    }
     dmlops_plan_int_64_extend(planning, &scalars, known->scalars.count, known->scalars.items);
     if (chosen.attends) {
         int64_t each = (chosen.float16 == 0) ? 1 : 2;
@@ -8751,6 +8758,19 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_int_64_copy(&made_8.elements, &known->elements);
     dmlops_plan_int_64_copy(&made_8.scalars, &scalars);
     dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_8);
+}
+
+/* The words of scratch in which the groups of sums count the steps of a recurrence, one for each pass. */
+DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
+    shader, const dmlops_plan_PassSelection* chosen) {
+    int64_t groups = 0;
+    for (int64_t place = 0; place < chosen->passes.count; ++place) {
+        const dmlops_plan_Pass* one = &chosen->passes.items[place];
+        if (one->is_along) {
+            groups = dmlops_max(groups, chosen->tiles.items[dmlops_item(planning, place, chosen->tiles.count)].groups);
+        }
+    }
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(groups, shader->sums.count), 4), 4);
 }
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
@@ -8858,6 +8878,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     int64_t threads = count;
     int64_t in_group = 256;
     if (tile->threads > 0) {
+        step = dmlops_min(step, 1);
         dmlops_plan_define_sums(planning, tile);
         threads = dmlops_plan_times(planning, tile->groups, tile->threads);
         in_group = tile->threads;

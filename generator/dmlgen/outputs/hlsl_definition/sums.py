@@ -37,15 +37,11 @@ class SumsPass:
     copied: tuple[Kept, ...]
 
     @property
-    def others(self) -> list[int]:
-        """The dimensions that both depend on, or neither; a recurrence's steps are not among them."""
-        form = self.form
-        return [d for d in range(int(form.along), form.rank) if d not in (*form.rows, *form.columns)]
-
-    @property
-    def layout(self) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
-        """All that the coordinates of rows and columns depend on."""
-        return self.form.rows, self.form.columns, self.form.along
+    def dimensions(self) -> tuple[int, int, int]:
+        """The dimensions that rows and columns run along, as bits, and those that neither does, or both; a
+        recurrence's steps are not among them."""
+        rows, columns = (sum(1 << d for d in one) for one in (self.form.rows, self.form.columns))
+        return rows, columns, 2**self.form.rank - 1 - int(self.form.along) - rows - columns
 
     @property
     def kept(self) -> Kept | None:
@@ -71,8 +67,8 @@ class SumsPass:
             "tensor": self.factor.member if isinstance(self.factor, ShaderTensor) else "",
             "copied": [kept.member for kept in self.copied],
             "sums": len(self.starts),
-            "rows": sum(1 << d for d in self.form.rows),
-            "columns": sum(1 << d for d in self.form.columns),
+            "rows": self.dimensions[0],
+            "columns": self.dimensions[1],
         }
 
 
