@@ -110,6 +110,11 @@ float Extracted(SumMatrix sum, uint number)
     return sum.sums[number];
 }
 
+float16_t ExtractedLeft(LeftMatrix left, uint number)
+{
+    return (float16_t)left.sums[number];
+}
+
 SumMatrix Inserted(float entry, SumMatrix sum, uint number)
 {
     sum.sums[number] = entry;
@@ -172,6 +177,7 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     text = re.sub(r"\bwave\b(?=\s+[/%*])", "(threadOfGroup / 32)", text)
     text = re.sub(r"= (WaveGetLaneIndex\(\)|WavePrefixCountBits\(true\))", "= thread % 32", text)
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
+    text = re.sub(r"(WaveReadLaneAt\([^,]*, other)\)", r"\1 % WaveGetLaneCount())", text)
     # As straight code, it takes DXC twice as long, and Mesa as long again unless it is told to keep loops.
     # Those of products it must unroll: they have more iterations than it runs.
     text = text.replace("[unroll]", "[loop]" if "Attend(" in shader else "")
