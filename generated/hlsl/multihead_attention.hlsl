@@ -223,30 +223,6 @@
 #ifndef SKIP_PAST
 #define SKIP_PAST 0
 #endif
-#ifndef QUERY_IN
-#define QUERY_IN 0
-#endif
-#ifndef KEY_IN
-#define KEY_IN 0
-#endif
-#ifndef KEY_BEFORE_IN
-#define KEY_BEFORE_IN 0
-#endif
-#ifndef KEY_STORED_IN
-#define KEY_STORED_IN 0
-#endif
-#ifndef VALUE_IN
-#define VALUE_IN 0
-#endif
-#ifndef VALUE_BEFORE_IN
-#define VALUE_BEFORE_IN 0
-#endif
-#ifndef VALUE_STORED_IN
-#define VALUE_STORED_IN 0
-#endif
-#ifndef OUTPUT_IN
-#define OUTPUT_IN 0
-#endif
 
 #define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch, in vectors
@@ -641,6 +617,22 @@ uint Word(uint position)
 #endif
 }
 
+// Stores what the pass writes of queries, keys or values, which start at a word: an element, or eight of them as
+// float16. `value` is an expression of the coordinate `at`.
+#if STORE_FP16
+#define STORE(start, value) \
+    uint4 eight = uint4(0, 0, 0, 0); \
+    [unroll] \
+    for (uint e = 0; e < 8; e++) \
+    { \
+        eight[e / 2] |= f32tof16((float)(float16_t)(value)) << (e % 2 * 16); \
+        at.entries[RANK - 1]++; \
+    } \
+    scratch[(start) / 4 + first + item] = eight;
+#else
+#define STORE(start, value) scratch[(start) + first + item] = asuint(value);
+#endif
+
 // Entry `number` of an intermediate tensor whose first word is `first`
 REAL_VALUE LoadReal(int first, uint number) { return asfloat(Word((uint)first + number)); }
 
@@ -668,14 +660,6 @@ REAL_VALUE ReadKeptContext(List at)
 {
     return LoadReal(keptContextFirst, ClampedIndex(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH));
 }
-
-#if PASS != 3 && !STORE_FP16
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
-
-void WriteKeptQuery(uint number, REAL_VALUE entry) { StoreReal(keptQueryFirst, number, entry); }
-void WriteKeptPresentKey(uint number, REAL_VALUE entry) { StoreReal(keptPresentKeyFirst, number, entry); }
-void WriteKeptPresentValue(uint number, REAL_VALUE entry) { StoreReal(keptPresentValueFirst, number, entry); }
-#endif
 
 REAL_VALUE Row(int b, int s, int i) { return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), QUERY_SIZES_LENGTH, 0)); }
 
@@ -832,18 +816,32 @@ float ElementOf(Loaded elements, uint number)
 #endif
 }
 
-Loaded QueryAt(uint position)
+// A vector of the tensor with that number, the value of X_IN: 0 is scratch
+Loaded LoadFrom(uint tensor, uint position)
 {
-#if QUERY_IN == 0
-    return FROM_SCRATCH(scratch[position / VECTOR]);
-#elif QUERY_IN == 1
-    return (Loaded)queryTensor[position / VECTOR];
-#elif QUERY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[position / VECTOR];
-#elif QUERY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[position / VECTOR];
-#endif
+    Loaded found;
+    if (tensor == 1)
+        found = (Loaded)queryTensor[position / VECTOR];
+    else if (tensor == 2)
+        found = (Loaded)keyTensor[position / VECTOR];
+    else if (tensor == 3)
+        found = (Loaded)valueTensor[position / VECTOR];
+    else if (tensor == 4)
+        found = (Loaded)stackedQueryKeyTensor[position / VECTOR];
+    else if (tensor == 5)
+        found = (Loaded)stackedKeyValueTensor[position / VECTOR];
+    else if (tensor == 6)
+        found = (Loaded)stackedQueryKeyValueTensor[position / VECTOR];
+    else if (tensor == 10)
+        found = (Loaded)pastKeyTensor[position / VECTOR];
+    else if (tensor == 11)
+        found = (Loaded)pastValueTensor[position / VECTOR];
+    else
+        found = FROM_SCRATCH(scratch[position / VECTOR]);
+    return found;
 }
+
+Loaded QueryAt(uint position) { return LoadFrom(QUERY_IN, position); }
 
 // The batch and the head of the keys and values that the queries of a head read
 uint2 HeadOfKeys(List at)
@@ -864,45 +862,21 @@ uint2 FirstsOf(int4 layout[2], List at)
 // A vector of a head's key number `row`
 Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
-#if KEY_BEFORE_IN == 10
+#if KEY_BEFORE_IN
     if (row < (uint)PAST_ROWS)
-        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyLayout[1][3] + element) / VECTOR];
+        return LoadFrom(KEY_BEFORE_IN, firsts.y + row * (uint)keyLayout[1][3] + element);
 #endif
-    const uint place = (firsts.x + row * (uint)keyLayout[0][3] + element) / VECTOR;
-#if KEY_IN == 0
-    return FROM_SCRATCH(scratch[place]);
-#elif KEY_IN == 2
-    return (Loaded)keyTensor[place];
-#elif KEY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place];
-#elif KEY_IN == 5
-    return (Loaded)stackedKeyValueTensor[place];
-#elif KEY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place];
-#elif KEY_IN == 10
-    return (Loaded)pastKeyTensor[place];
-#endif
+    return LoadFrom(KEY_IN, firsts.x + row * (uint)keyLayout[0][3] + element);
 }
 
 // A vector of a head's value number `row`
 Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
-#if VALUE_BEFORE_IN == 11
+#if VALUE_BEFORE_IN
     if (row < (uint)PAST_ROWS)
-        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valueLayout[1][3] + element) / VECTOR];
+        return LoadFrom(VALUE_BEFORE_IN, firsts.y + row * (uint)valueLayout[1][3] + element);
 #endif
-    const uint place = (firsts.x + row * (uint)valueLayout[0][3] + element) / VECTOR;
-#if VALUE_IN == 0
-    return FROM_SCRATCH(scratch[place]);
-#elif VALUE_IN == 3
-    return (Loaded)valueTensor[place];
-#elif VALUE_IN == 5
-    return (Loaded)stackedKeyValueTensor[place];
-#elif VALUE_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place];
-#elif VALUE_IN == 11
-    return (Loaded)pastValueTensor[place];
-#endif
+    return LoadFrom(VALUE_IN, firsts.x + row * (uint)valueLayout[0][3] + element);
 }
 
 #if SCRATCH_VECTOR == 4
@@ -1083,7 +1057,6 @@ void StoreNonFinite(List at, uint column, uint count, float shift, float divisor
 static const uint KEY_SIXTEENS = TILE_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
 static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
-static uint slice = 0;  // that of the wave
 // Weights are float16, which range from about e^-17 to e^11. A row's greatest is e^ROOM at first, and may grow with the
 // scores until a thread's weights add up to MOST.
 static const float ROOM = 5;
@@ -1123,246 +1096,175 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
     [[vk::ext_literal]] uint operands);
 // A thread holds eight entries of a matrix; which ones depends on the device.
 [[vk::ext_instruction(81)]] float Extracted(SumMatrix sums, [[vk::ext_literal]] uint number);
+[[vk::ext_instruction(81)]] float16_t ExtractedLeft(LeftMatrix left, [[vk::ext_literal]] uint number);
 [[vk::ext_instruction(82)]] SumMatrix Inserted(float entry, SumMatrix sums, [[vk::ext_literal]] uint number);
 [[vk::ext_instruction(80)]] LeftMatrix FilledLeft(float16_t entry);
 [[vk::ext_instruction(82)]] LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, [[vk::ext_literal]] uint number);
+#define ENTRIES(extract, matrix) float2x4(extract(matrix, 0), extract(matrix, 1), extract(matrix, 2), extract(matrix, 3), extract(matrix, 4), extract(matrix, 5), extract(matrix, 6), extract(matrix, 7))
 
-static const uint keyEights = 2 * SLICES * QUERY_SIXTEENS;  // vectors per row
-static const uint keyPitch = keyEights + 1;  // padded by one to avoid bank conflicts
-static const uint keyEach = (TILE_KEYS * keyEights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint valueEights = 2 * SLICES * VALUE_SIXTEENS;  // vectors per row
-static const uint valuePitch = valueEights + 1;  // padded by one to avoid bank conflicts
-static const uint valueEach = (TILE_KEYS * valueEights + NUM_THREADS - 1) / NUM_THREADS;
-
-// Shared memory: tiles of keys and of values, and 16 x 16 floats per wave. The queries pass through it first, 16 per
-// wave at a time. With one slice, tiles are double-buffered: the next one is stored while other waves still read the
-// current one, which takes one barrier per tile instead of two. With several, there is room for one tile, and a wave's
-// floats are its products of a step.
-static const uint valueStart = TILE_KEYS * keyPitch, tileSize = valueStart + TILE_KEYS * valuePitch;
-static const uint ownStart = SLICES == 1 ? 2 * tileSize : tileSize, ownPitch = 4, matrixSize = 16 * ownPitch;
+// Shared memory: tiles of keys and of values, their rows padded by a vector to avoid bank conflicts, and 16 x 16 floats
+// per wave. The queries pass through it first, 16 per wave at a time. With one slice, tiles are double-buffered: the
+// next one is stored while other waves still read the current one, which takes one barrier per tile instead of two.
+// With several, there is room for one tile, and a wave's floats are its products of a step.
+// vectors per row
+static const uint keyEights = 2 * SLICES * QUERY_SIXTEENS, valueEights = 2 * SLICES * VALUE_SIXTEENS;
+static const uint valueStart = TILE_KEYS * (keyEights + 1), tileSize = valueStart + TILE_KEYS * (valueEights + 1);
+static const uint ownStart = SLICES == 1 ? 2 * tileSize : tileSize, matrixSize = 64;
 static const uint ownEach = SLICES == 1 ? matrixSize : KEY_SIXTEENS * matrixSize;
-static const uint ownSize = NUM_THREADS / 32 * ownEach;
+static const uint ownEnd = ownStart + NUM_THREADS / 32 * ownEach;
 static const uint queryEights = 2 * QUERY_SIXTEENS, queryPitch = queryEights + 1,
     queriesSize = NUM_THREADS / 32 * 16 * queryPitch;
-groupshared uint4 tiles[ownStart + ownSize > queriesSize ? ownStart + ownSize : queriesSize];
-static uint tileStart = 0;
+groupshared uint4 tiles[ownEnd > queriesSize ? ownEnd : queriesSize];
+static const uint each = (TILE_KEYS * (keyEights > valueEights ? keyEights : valueEights) + NUM_THREADS - 1)
+    / NUM_THREADS;
 
-struct Eight
+static uint lane, waveRow, slice, own;  // of the thread; of its wave: the first row, the slice, its part of `tiles`
+static uint tileStart = 0;  // in `tiles`
+static uint4 columns;  // of the thread's entries
+static uint firstKey, endKey;  // of the tile; of all
+static uint4 nextKeys[each], nextValues[each];  // the thread's share of the next tile
+static float2 shifts, sums;  // of the thread's rows: what weights are relative to, and their sums
+
+struct Matrices
 {
-    float entries[8];
+    LeftMatrix queries[QUERY_SIXTEENS];
+    SumMatrix products[KEY_SIXTEENS];  // of these with the keys of a tile
+    LeftMatrix weights[KEY_SIXTEENS];
+    SumMatrix mixed[VALUE_SIXTEENS];  // weighted values
 };
 
-Eight EntriesOf(SumMatrix sums)
-{
-    Eight own;
-    own.entries[0] = Extracted(sums, 0);
-    own.entries[1] = Extracted(sums, 1);
-    own.entries[2] = Extracted(sums, 2);
-    own.entries[3] = Extracted(sums, 3);
-    own.entries[4] = Extracted(sums, 4);
-    own.entries[5] = Extracted(sums, 5);
-    own.entries[6] = Extracted(sums, 6);
-    own.entries[7] = Extracted(sums, 7);
-    return own;
-}
+// Of 16 rows, a thread has row lane / 4 and row lane / 4 + 8, in four of the columns of each matrix.
+uint RowOfThread(uint n) { return waveRow + n * 8 + lane / 4; }
 
-SumMatrix MatrixOf(Eight own)
-{
-    SumMatrix sums = Filled(0.0f);
-    sums = Inserted(own.entries[0], sums, 0);
-    sums = Inserted(own.entries[1], sums, 1);
-    sums = Inserted(own.entries[2], sums, 2);
-    sums = Inserted(own.entries[3], sums, 3);
-    sums = Inserted(own.entries[4], sums, 4);
-    sums = Inserted(own.entries[5], sums, 5);
-    sums = Inserted(own.entries[6], sums, 6);
-    sums = Inserted(own.entries[7], sums, 7);
-    return sums;
-}
+uint2 OfLane(uint2 words, uint other) { return uint2(WaveReadLaneAt(words.x, other), WaveReadLaneAt(words.y, other)); }
 
-LeftMatrix LeftOf(Eight own)
-{
-    LeftMatrix left = FilledLeft((float16_t)0.0f);
-    left = InsertedLeft((float16_t)own.entries[0], left, 0);
-    left = InsertedLeft((float16_t)own.entries[1], left, 1);
-    left = InsertedLeft((float16_t)own.entries[2], left, 2);
-    left = InsertedLeft((float16_t)own.entries[3], left, 3);
-    left = InsertedLeft((float16_t)own.entries[4], left, 4);
-    left = InsertedLeft((float16_t)own.entries[5], left, 5);
-    left = InsertedLeft((float16_t)own.entries[6], left, 6);
-    left = InsertedLeft((float16_t)own.entries[7], left, 7);
-    return left;
-}
-
-// A thread's share of the next tile of keys. Beyond the last key it repeats that one's, with a weight of 0.
-void FetchKeys(uint thread, uint firstKey, uint lastKey, out uint4 next[keyEach])
+// A thread's share of the next tile. Beyond the last key it repeats that one, with a weight of 0.
+void FetchKeys(uint thread, uint first)
 {
     [unroll]
-    for (uint i = 0; i < keyEach; i++)
+    for (uint i = 0; i < each; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint key = min(firstKey + number / keyEights, lastKey), eight = number % keyEights;
-        next[i] = uint4(0, 0, 0, 0);
-        if ((TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
-            && (QUERY_EIGHTS == keyEights || eight < QUERY_EIGHTS))
-            next[i] = KeyVector(keyFirsts, key, eight * 8);
+        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * keyEights - 1), eight = number % keyEights;
+        nextKeys[i] = uint4(0, 0, 0, 0);
+        if (eight < QUERY_EIGHTS)
+            nextKeys[i] = KeyVector(keyFirsts, min(first + number / keyEights, max(endKey, 1) - 1), eight * 8);
     }
 }
 
-void PutKeys(uint thread, uint4 next[keyEach])
+void FetchValues(uint thread, uint first)
 {
     [unroll]
-    for (uint i = 0; i < keyEach; i++)
+    for (uint i = 0; i < each; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        if (TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
-            StoreShared(tiles[tileStart + number / keyEights * keyPitch + number % keyEights], next[i], NON_PRIVATE);
+        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * valueEights - 1), eight = number % valueEights;
+        nextValues[i] = uint4(0, 0, 0, 0);
+        if (eight < VALUE_EIGHTS)
+            nextValues[i] = ValueVector(valueFirsts, min(first + number / valueEights, max(endKey, 1) - 1), eight * 8);
     }
 }
 
-// A thread's share of the next tile of values. Beyond the last key it repeats that one's, with a weight of 0.
-void FetchValues(uint thread, uint firstKey, uint lastKey, out uint4 next[valueEach])
+void PutTile(uint thread, uint start, uint eights, uint4 next[each])
 {
     [unroll]
-    for (uint i = 0; i < valueEach; i++)
+    for (uint i = 0; i < each; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint key = min(firstKey + number / valueEights, lastKey), eight = number % valueEights;
-        next[i] = uint4(0, 0, 0, 0);
-        if ((TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
-            && (VALUE_EIGHTS == valueEights || eight < VALUE_EIGHTS))
-            next[i] = ValueVector(valueFirsts, key, eight * 8);
+        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * eights - 1);
+        StoreShared(tiles[tileStart + start + number + number / eights], next[i], NON_PRIVATE);
     }
 }
 
-void PutValues(uint thread, uint4 next[valueEach])
+// A thread has four entries of row lane / 4 of a matrix, and four of row lane / 4 + 8, in the same columns. Either the
+// device distributes them like this itself, wherever they lie in these rows, or they are exchanged through shared
+// memory. To find out, this loads a left factor and an accumulator with the numbers of their positions.
+bool LocateEntries()
 {
-    [unroll]
-    for (uint i = 0; i < valueEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        if (TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
-            StoreShared(tiles[tileStart + valueStart + number / valueEights * valuePitch + number % valueEights],
-                next[i], NON_PRIVATE);
-    }
-}
-
-// A thread holds eight entries of a matrix, four of one row and four of another, which may be the same. Either the
-// device distributes them like this itself, wherever they lie, or they are exchanged through shared memory: then a
-// thread holds half a row.
-uint RowOfEntry(uint entry) { return entry / 4; }
-
-uint PositionOf(uint2 positions, uint entry) { return positions[entry / 4] >> (entry % 4 * 8) & 0xff; }
-
-// The positions of a thread's entries, as 16 * row + column, four to a word. True if the device distributes
-// accumulators like this, and left factors in the same layout. To find out, it loads an accumulator with the numbers of
-// its positions, copies that entry by entry into a left factor, and multiplies by the identity, which must give the
-// same numbers.
-bool LocateEntries(uint own, uint lane, out uint2 positions)
-{
-    const uint column = lane % 2 * 8, ones = lane / 2 - column;
-    uint4 eight = uint4(0, 0, 0, 0);
-    uint i;
-    [unroll]
-    for (i = 0; i < 4; i++)
-        eight[i] = ones / 2 == i ? 0x3c00u << (ones % 2 * 16) : 0;
-    StoreShared(tiles[own + lane], eight, NON_PRIVATE);
+    const uint4 numbers = lane * 8 + uint4(0, 2, 4, 6);
+    StoreShared(tiles[own + lane], f32tof16((float4)numbers) | f32tof16((float4)numbers + 1) << 16, NON_PRIVATE);
     ControlBarrier(3, 3, EXCHANGED);
-    const RightMatrix identity = LoadRight(tiles[own], 0, 2, NON_PRIVATE);
+    const LeftMatrix left = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
-    for (i = 0; i < 2; i++)
+    for (uint i = 0; i < 2; i++)
         StoreShared(tiles[own + lane * 2 + i], asuint((float)(lane * 8 + i * 4) + float4(0, 1, 2, 3)), NON_PRIVATE);
     ControlBarrier(3, 3, EXCHANGED);
-    const Eight numbers = EntriesOf(LoadSums(tiles[own], 0, 4, NON_PRIVATE));
-    const Eight passed = EntriesOf(MultiplyAdd(LeftOf(numbers), identity, Filled(0.0f)));
-    uint2 found = uint2(0, 0), halves = uint2(0, 0);
-    bool isOther = false;
-    float rows[2];
-    [unroll]
-    for (i = 0; i < 8; i++)
-    {
-        const float row = floor(numbers.entries[i] / 16);
-        if (i % 4 == 0)
-            rows[RowOfEntry(i)] = row;
-        isOther = isOther || rows[RowOfEntry(i)] != row || passed.entries[i] != numbers.entries[i];
-        found[i / 4] |= (uint)numbers.entries[i] << (i % 4 * 8);
-        halves[i / 4] |= (lane * 8 + i) << (i % 4 * 8);
-    }
-    const bool areDirect = !WaveActiveAnyTrue(isOther);
-    positions = areDirect ? found : halves;
+    const SumMatrix sum = LoadSums(tiles[own], 0, 4, NON_PRIVATE);
+    const float2x4 found = ENTRIES(Extracted, sum), inLeft = ENTRIES(ExtractedLeft, left);
+    columns = (uint4)found[0] % 16;
+    const float4 first = (float4)(lane / 4 * 16 + columns);
+    const bool4 differ = found[0] != first | found[1] != first + 128 | inLeft[0] != first | inLeft[1] != first + 128;
+    const bool areDirect = !WaveActiveAnyTrue(any(differ));
+    if (!areDirect)
+        columns = lane % 4 * 4 + uint4(0, 1, 2, 3);
     return areDirect;
 }
 
-// A thread's entries of a matrix of sums
-Eight OwnEntries(uint own, uint lane, bool areDirect, SumMatrix sums)
+// A thread's entries of a matrix of sums in shared memory
+float2x4 StoredEntries(bool areDirect, uint first)
 {
-    Eight found = EntriesOf(sums);
-    if (!areDirect)
+    float2x4 found;
+    if (areDirect)
     {
-        ControlBarrier(3, 3, EXCHANGED);
-        StoreSums(tiles[own], sums, 0, ownPitch, NON_PRIVATE);
-        ControlBarrier(3, 3, EXCHANGED);
-        [unroll]
-        for (uint i = 0; i < 8; i++)
-            found.entries[i] = asfloat(LoadShared(tiles[own + lane * 2 + i / 4], NON_PRIVATE)[i % 4]);
+        const SumMatrix sum = LoadSums(tiles[first], 0, 4, NON_PRIVATE);
+        found = ENTRIES(Extracted, sum);
+    }
+    else
+    {
+        found[0] = asfloat(LoadShared(tiles[first + lane], NON_PRIVATE));
+        found[1] = asfloat(LoadShared(tiles[first + 32 + lane], NON_PRIVATE));
     }
     return found;
 }
 
-// The left factor that consists of all threads' entries
-LeftMatrix LeftOfOwn(uint own, uint lane, bool areDirect, Eight entries)
+// A thread's entries of the products with a tile, of which `j` numbers the matrix
+float2x4 ProductsOfThread(Matrices m, bool areDirect, uint j)
 {
-    LeftMatrix left = LeftOf(entries);
+#if SLICES == 1
+    if (areDirect)
+        return ENTRIES(Extracted, m.products[j]);
+    ControlBarrier(3, 3, EXCHANGED);
+    StoreSums(tiles[own], m.products[j], 0, 4, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    return StoredEntries(false, own);
+#else
+    float2x4 total = (float2x4)0.0f;
+    [unroll]
+    for (uint other = 0; other < SLICES; other++)
+        total += StoredEntries(areDirect, own + (other - slice) * ownEach + j * matrixSize);
+    return total;
+#endif
+}
+
+// The left factor that consists of all threads' entries
+LeftMatrix LeftOf(bool areDirect, float2x4 entries)
+{
+    LeftMatrix left = FilledLeft((float16_t)0.0f);
+    left = InsertedLeft((float16_t)entries[0][0], left, 0);
+    left = InsertedLeft((float16_t)entries[0][1], left, 1);
+    left = InsertedLeft((float16_t)entries[0][2], left, 2);
+    left = InsertedLeft((float16_t)entries[0][3], left, 3);
+    left = InsertedLeft((float16_t)entries[1][0], left, 4);
+    left = InsertedLeft((float16_t)entries[1][1], left, 5);
+    left = InsertedLeft((float16_t)entries[1][2], left, 6);
+    left = InsertedLeft((float16_t)entries[1][3], left, 7);
     if (!areDirect)
     {
-        uint4 eight = uint4(0, 0, 0, 0);
-        [unroll]
-        for (uint i = 0; i < 8; i++)
-            eight[i / 2] |= f32tof16(entries.entries[i]) << (i % 2 * 16);
+        // Of two neighbors, one stores eight entries of the first row, the other of the second.
+        const uint4 first = f32tof16(entries[0]), second = f32tof16(entries[1]);
+        const uint2 halves[2] = { first.xz | first.yw << 16, second.xz | second.yw << 16 };
+        const uint2 other = OfLane(lane % 2 == 1 ? halves[0] : halves[1], lane ^ 1);
         ControlBarrier(3, 3, EXCHANGED);
-        StoreShared(tiles[own + lane], eight, NON_PRIVATE);
+        StoreShared(tiles[own + lane % 2 * 16 + lane / 2],
+            lane % 2 == 1 ? uint4(other, halves[1]) : uint4(halves[0], other), NON_PRIVATE);
         ControlBarrier(3, 3, EXCHANGED);
         left = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
     }
     return left;
 }
 
-// A thread's values for its two rows, repeated for each of their entries
-Eight Spread(float2 values)
+// A wave's slice of 16 queries, zero beyond the last. They pass through shared memory.
+void LoadQueries(inout Matrices m)
 {
-    Eight found;
-    [unroll]
-    for (uint i = 0; i < 8; i++)
-        found.entries[i] = values[RowOfEntry(i)];
-    return found;
-}
-
-// Stores the threads' values for their two rows as a matrix in shared memory. Four threads share a row, and the value
-// of each fills four of its columns.
-void StoreRowValues(uint own, uint lane, bool areDirect, float2 values)
-{
-    ControlBarrier(3, 3, EXCHANGED);
-    if (areDirect)
-        StoreSums(tiles[own], MatrixOf(Spread(values)), 0, ownPitch, NON_PRIVATE);
-    else
-    {
-        [unroll]
-        for (uint i = 0; i < 2; i++)
-            StoreShared(tiles[own + lane * 2 + i], asuint(values[i].xxxx), NON_PRIVATE);
-    }
-    ControlBarrier(3, 3, EXCHANGED);
-}
-
-// Row y, columns x to x + 3 of the matrix that the wave has stored
-float4 StoredFour(uint own, uint y, uint x)
-{
-    return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
-}
-
-// A wave's slice of 16 queries, zero beyond the last. They pass through shared memory, from `start` on.
-void LoadQueries(uint start, uint lane, uint waveRow, out LeftMatrix queries[QUERY_SIXTEENS])
-{
+    const uint start = wave * 16 * queryPitch;
     uint4 eights[QUERY_SIXTEENS];
     uint d;
     [unroll]
@@ -1377,238 +1279,212 @@ void LoadQueries(uint start, uint lane, uint waveRow, out LeftMatrix queries[QUE
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
     for (d = 0; d < QUERY_SIXTEENS; d++)
-        StoreShared(tiles[start + (lane + d * 32) / queryEights * queryPitch + (lane + d * 32) % queryEights],
-            eights[d], NON_PRIVATE);
+        StoreShared(tiles[start + lane + d * 32 + (lane + d * 32) / queryEights], eights[d], NON_PRIVATE);
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
     for (d = 0; d < QUERY_SIXTEENS; d++)
-        queries[d] = LoadLeft(tiles[start + d * 2], 0, queryPitch, NON_PRIVATE);
-}
-
-// The scores of 16 rows with TILE_KEYS keys, from their products
-void MakeScores(bool within, uint2 positions, uint waveRow, uint firstKey, uint keys, inout Eight scores[KEY_SIXTEENS])
-{
-    [unroll]
-    for (uint i = 0; i < 8; i++)
-    {
-        const List at = RowAt(min(waveRow + PositionOf(positions, i) / 16, Rows() - 1));
-        [unroll]
-        for (uint j = 0; j < KEY_SIXTEENS; j++)
-            scores[j].entries[i] = ScoreOf(within, at, firstKey + j * 16 + PositionOf(positions, i) % 16, keys,
-                scores[j].entries[i]);
-    }
-}
-
-// The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries
-void MakeWeights(Eight scores[KEY_SIXTEENS], float2 shifts, out Eight weights[KEY_SIXTEENS], out float2 added)
-{
-    added = float2(0, 0);
-    [unroll]
-    for (uint j = 0; j < KEY_SIXTEENS; j++)
-    {
-        [unroll]
-        for (uint i = 0; i < 8; i++)
-        {
-            weights[j].entries[i] = Weight(scores[j].entries[i] - shifts[RowOfEntry(i)]);
-            added[RowOfEntry(i)] += weights[j].entries[i];
-        }
-    }
+        m.queries[d] = LoadLeft(tiles[start + d * 2], 0, queryPitch, NON_PRIVATE);
 }
 
 // Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
-void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight scores[KEY_SIXTEENS], inout float2 shifts,
-    inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+void FollowScores(inout Matrices m, float2x4 scores[KEY_SIXTEENS])
 {
     float2 most = asfloat(uint2(0xff800000, 0xff800000));
     uint i;
     [unroll]
     for (uint j = 0; j < KEY_SIXTEENS; j++)
-    {
         [unroll]
         for (i = 0; i < 8; i++)
-        {
-            const float score = scores[j].entries[i];
-            most[RowOfEntry(i)] = score > most[RowOfEntry(i)] ? score : most[RowOfEntry(i)];
-        }
-    }
-    StoreRowValues(own, lane, areDirect, most);
+            if (scores[j][i / 4][i % 4] > most[i / 4])
+                most[i / 4] = scores[j][i / 4][i % 4];
+    most = max(most, asfloat(OfLane(asuint(most), lane ^ 1)));
+    most = max(most, asfloat(OfLane(asuint(most), lane ^ 2)));
     float2 factors;
     [unroll]
     for (i = 0; i < 2; i++)
     {
-        const uint y = PositionOf(positions, i * 4) / 16;
-        const float4 four = max(max(StoredFour(own, y, 0), StoredFour(own, y, 4)),
-            max(StoredFour(own, y, 8), StoredFour(own, y, 12)));
-        const float shift = max(max(max(four.x, four.y), max(four.z, four.w)) - ROOM, shifts[i]);
+        const float shift = max(most[i] - ROOM, shifts[i]);
         factors[i] = shift == shifts[i] ? 1.0f : Weight(shifts[i] - shift);
         shifts[i] = shift;
     }
     sums *= factors;
-    Eight ofRows = Spread(factors);
-    if (!areDirect)
-    {
-        StoreRowValues(own, lane, areDirect, factors);
-        ofRows = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
-    }
+    ControlBarrier(3, 3, EXCHANGED);
+    StoreShared(tiles[own + lane], asuint(factors.xxxx), NON_PRIVATE);
+    StoreShared(tiles[own + 32 + lane], asuint(factors.yyyy), NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    const SumMatrix ofRows = LoadSums(tiles[own], 0, 4, NON_PRIVATE);
     [unroll]
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
     {
-        Eight entries = EntriesOf(mixed[c]);
-        [unroll]
-        for (i = 0; i < 8; i++)
-            entries.entries[i] *= ofRows.entries[i];
-        mixed[c] = MatrixOf(entries);
+        const float2x4 scaled = ENTRIES(Extracted, m.mixed[c]) * ENTRIES(Extracted, ofRows);
+        m.mixed[c] = Inserted(scaled[0][0], m.mixed[c], 0);
+        m.mixed[c] = Inserted(scaled[0][1], m.mixed[c], 1);
+        m.mixed[c] = Inserted(scaled[0][2], m.mixed[c], 2);
+        m.mixed[c] = Inserted(scaled[0][3], m.mixed[c], 3);
+        m.mixed[c] = Inserted(scaled[1][0], m.mixed[c], 4);
+        m.mixed[c] = Inserted(scaled[1][1], m.mixed[c], 5);
+        m.mixed[c] = Inserted(scaled[1][2], m.mixed[c], 6);
+        m.mixed[c] = Inserted(scaled[1][3], m.mixed[c], 7);
     }
 }
 
-// Stores the means of 16 rows: the weighted sums, divided. They pass through the wave's part of shared memory, 16 x 16
-// at a time, of which each thread stores four columns of two rows. True if any of these are not finite.
-bool StoreMeans(uint own, uint lane, uint waveRow, float2 divisors, SumMatrix mixed[VALUE_SIXTEENS])
+// The weights of 16 rows, relative to their shifts
+void MakeWeights(float2x4 scores[KEY_SIXTEENS], out float2x4 weights[KEY_SIXTEENS], out float2 added)
 {
-    bool isNonFinite = false;
+    added = float2(0, 0);
     [unroll]
-    for (uint c = 0; c < VALUE_SIXTEENS; c++)
-    {
-        ControlBarrier(3, 3, EXCHANGED);
-        StoreSums(tiles[own], mixed[c], 0, ownPitch, NON_PRIVATE);
-        ControlBarrier(3, 3, EXCHANGED);
+    for (uint j = 0; j < KEY_SIXTEENS; j++)
         [unroll]
-        for (uint n = 0; n < 2; n++)
+        for (uint i = 0; i < 8; i++)
         {
-            const uint row = waveRow + n * 8 + lane / 4, column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
-            const float4 means = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4) / divisors[n];
-            if (row < Rows() && column < VALUE_EIGHTS * 8)
-            {
-                PutFour(PositionOfResult(RowAt(row)) + column, means);
-                isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
-            }
+            weights[j][i / 4][i % 4] = Weight(scores[j][i / 4][i % 4] - shifts[i / 4]);
+            added[i / 4] += weights[j][i / 4][i % 4];
         }
-    }
-    return isNonFinite;
 }
 
-// The dot products of a wave's queries with the keys of a tile, or what its slice adds to them. Those with several
-// matrices of keys take turns, since each waits for the one before it.
-void MultiplyKeys(LeftMatrix queries[QUERY_SIXTEENS], out SumMatrix products[KEY_SIXTEENS])
+// Makes weights of 16 rows from their products with the keys of a tile. The softmax is online: weights are relative to
+// e^shift. The shift follows the running maximum of a row only when that has grown too far, and only then are the
+// accumulators rescaled.
+void WeighKeys(inout Matrices m, bool areDirect, bool within)
 {
+    float2x4 scores[KEY_SIXTEENS], weights[KEY_SIXTEENS];
     uint j;
     [unroll]
     for (j = 0; j < KEY_SIXTEENS; j++)
-        products[j] = Filled(0.0f);
+        scores[j] = ProductsOfThread(m, areDirect, j);
+#if SLICES > 1
+    ControlBarrier(2, 2, EXCHANGED);  // from here on, waves use their shared memory themselves
+#endif
     [unroll]
-    for (uint d = 0; d < QUERY_SIXTEENS; d++)
+    for (j = 0; j < KEY_SIXTEENS; j++)
         [unroll]
-        for (j = 0; j < KEY_SIXTEENS; j++)
-        {
-            const RightMatrix right = LoadRight(tiles[tileStart + j * 16 * keyPitch + (slice * QUERY_SIXTEENS + d) * 2],
-                1, keyPitch, NON_PRIVATE);
-            products[j] = MultiplyAdd(queries[d], right, products[j]);
-        }
-}
-
-// Accumulates the weighted values of a tile's keys, from number `firstKey` on, and the weights. The softmax is online:
-// weights are relative to e^shift. The shift follows the running maximum of a row only when that has grown too far, and
-// only then are the accumulators rescaled.
-void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, uint waveRow, uint firstKey, uint keys,
-    Eight scores[KEY_SIXTEENS], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
-{
-    MakeScores(within, positions, waveRow, firstKey, keys, scores);
-    Eight weights[KEY_SIXTEENS];
+        for (uint i = 0; i < 8; i++)
+            scores[j][i / 4][i % 4] = ScoreOf(within, RowAt(min(RowOfThread(i / 4), Rows() - 1)),
+                firstKey + j * 16 + columns[i % 4], endKey, scores[j][i / 4][i % 4]);
     float2 added;
-    MakeWeights(scores, shifts, weights, added);
+    MakeWeights(scores, weights, added);
     if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // or is NaN
     {
-        FollowScores(own, lane, areDirect, positions, scores, shifts, sums, mixed);
-        MakeWeights(scores, shifts, weights, added);
+        FollowScores(m, scores);
+        MakeWeights(scores, weights, added);
     }
     sums += added;
     [unroll]
-    for (uint j = 0; j < KEY_SIXTEENS; j++)
-    {
-        const LeftMatrix left = LeftOfOwn(own, lane, areDirect, weights[j]);
-        [unroll]
-        for (uint c = 0; c < VALUE_SIXTEENS; c++)
-        {
-            const RightMatrix value = LoadRight(tiles[tileStart + valueStart + j * 16 * valuePitch
-                + (slice * VALUE_SIXTEENS + c) * 2], 0, valuePitch, NON_PRIVATE);
-            mixed[c] = MultiplyAdd(left, value, mixed[c]);
-        }
-    }
+    for (j = 0; j < KEY_SIXTEENS; j++)
+        m.weights[j] = LeftOf(areDirect, weights[j]);
 }
 
-// Processes the keys from number `firstKey` on, tile by tile: only whole tiles if `within`, else all keys to the end.
-// With several slices, partial products pass through shared memory: `own` is where those of a wave start.
-void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 positions, uint waveRow, uint keys,
-    LeftMatrix queries[QUERY_SIXTEENS], inout uint firstKey, inout uint4 nextKeys[keyEach],
-    inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+// Processes keys from number `firstKey` on, tile by tile: only whole tiles if `within`, else all keys to the end. With
+// several slices, partial products pass through shared memory.
+void Mix(inout Matrices m, uint thread, bool areDirect, bool within)
 {
     [loop]
-    for (; firstKey + (within ? TILE_KEYS : 1) <= keys; firstKey += TILE_KEYS)
+    for (; firstKey + (within ? TILE_KEYS : 1) <= endKey; firstKey += TILE_KEYS)
     {
         // without this test, compilers sink loads to where they are used
-        const bool goesOn = firstKey + TILE_KEYS < keys;
-        uint j;
-        PutKeys(thread, nextKeys);
+        const bool goesOn = firstKey + TILE_KEYS < endKey;
+        uint j, c;
+        PutTile(thread, 0, keyEights, nextKeys);
 #if SLICES == 1
-        PutValues(thread, nextValues);
+        PutTile(thread, valueStart, valueEights, nextValues);
 #endif
         ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
         if (goesOn)
         {
-            FetchKeys(thread, firstKey + TILE_KEYS, keys - 1, nextKeys);
+            FetchKeys(thread, firstKey + TILE_KEYS);
 #if SLICES == 1
-            FetchValues(thread, firstKey + TILE_KEYS, keys - 1, nextValues);
+            FetchValues(thread, firstKey + TILE_KEYS);
 #endif
         }
-        SumMatrix parts[KEY_SIXTEENS];
-        MultiplyKeys(queries, parts);
-        Eight products[KEY_SIXTEENS];
-#if SLICES == 1
+        // Products with several matrices of keys take turns, since each waits for the one before it.
         [unroll]
         for (j = 0; j < KEY_SIXTEENS; j++)
-            products[j] = OwnEntries(own, lane, areDirect, parts[j]);
-#else
+            m.products[j] = Filled(0.0f);
         [unroll]
-        for (j = 0; j < KEY_SIXTEENS; j++)
-            StoreSums(tiles[own + j * matrixSize], parts[j], 0, ownPitch, NON_PRIVATE);
-        PutValues(thread, nextValues);
-        ControlBarrier(2, 2, EXCHANGED);
-        if (goesOn)
-            FetchValues(thread, firstKey + TILE_KEYS, keys - 1, nextValues);
-        [unroll]
-        for (j = 0; j < KEY_SIXTEENS; j++)
-        {
-            const uint first = own - slice * ownEach + j * matrixSize;
-            products[j] = EntriesOf(LoadSums(tiles[first], 0, ownPitch, NON_PRIVATE));
-            [unroll]
-            for (uint other = 1; other < SLICES; other++)
-            {
-                const Eight more = EntriesOf(LoadSums(tiles[first + other * ownEach], 0, ownPitch, NON_PRIVATE));
-                [unroll]
-                for (uint i = 0; i < 8; i++)
-                    products[j].entries[i] += more.entries[i];
-            }
-        }
-        ControlBarrier(2, 2, EXCHANGED);  // from here on, waves use their shared memory themselves
-        if (!areDirect)
-        {
+        for (uint d = 0; d < QUERY_SIXTEENS; d++)
             [unroll]
             for (j = 0; j < KEY_SIXTEENS; j++)
-                products[j] = OwnEntries(own, lane, areDirect, MatrixOf(products[j]));
-        }
+            {
+                const RightMatrix keys = LoadRight(tiles[tileStart + j * 16 * (keyEights + 1)
+                    + (slice * QUERY_SIXTEENS + d) * 2], 1, keyEights + 1, NON_PRIVATE);
+                m.products[j] = MultiplyAdd(m.queries[d], keys, m.products[j]);
+            }
+#if SLICES > 1
+        [unroll]
+        for (j = 0; j < KEY_SIXTEENS; j++)
+            StoreSums(tiles[own + j * matrixSize], m.products[j], 0, 4, NON_PRIVATE);
+        PutTile(thread, valueStart, valueEights, nextValues);
+        ControlBarrier(2, 2, EXCHANGED);
+        if (goesOn)
+            FetchValues(thread, firstKey + TILE_KEYS);
 #endif
-        MixStep(own, lane, areDirect, within, positions, waveRow, firstKey, keys, products, shifts, sums, mixed);
+        WeighKeys(m, areDirect, within);
+        [unroll]
+        for (j = 0; j < KEY_SIXTEENS; j++)
+            [unroll]
+            for (c = 0; c < VALUE_SIXTEENS; c++)
+            {
+                const RightMatrix values = LoadRight(tiles[tileStart + valueStart + j * 16 * (valueEights + 1)
+                    + (slice * VALUE_SIXTEENS + c) * 2], 0, valueEights + 1, NON_PRIVATE);
+                m.mixed[c] = MultiplyAdd(m.weights[j], values, m.mixed[c]);
+            }
 #if SLICES == 1
         tileStart = tileSize - tileStart;
 #endif
     }
 }
 
+// Stores the means of 16 rows: the weighted sums, divided. They pass through the wave's part of shared memory, 16 x 16
+// at a time, of which each thread stores four columns of two rows.
+void StoreMeans(Matrices m)
+{
+    sums += asfloat(OfLane(asuint(sums), lane ^ 1));
+    sums += asfloat(OfLane(asuint(sums), lane ^ 2));
+    bool isNonFinite = false;
+    uint c, n;
+#if SPLIT_KV
+    [unroll]
+    for (n = 0; n < 2; n++)
+    {
+        if (slice == 0 && lane % 4 == 0 && RowOfThread(n) < Rows())
+            PutFour(PositionOfResult(RowAt(RowOfThread(n))) + VALUE_EIGHTS * 8, float4(shifts[n], sums[n], 0, 0));
+        sums[n] = isnan(sums[n]) ? sums[n] : 1;  // as all means of that row will be NaN
+    }
+#endif
+    [unroll]
+    for (c = 0; c < VALUE_SIXTEENS; c++)
+    {
+        ControlBarrier(3, 3, EXCHANGED);
+        StoreSums(tiles[own], m.mixed[c], 0, 4, NON_PRIVATE);
+        ControlBarrier(3, 3, EXCHANGED);
+        const uint column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
+        [unroll]
+        for (n = 0; n < 2; n++)
+        {
+            const float4 means = asfloat(LoadShared(tiles[own + n * 32 + lane], NON_PRIVATE)) / sums[n];
+            if (RowOfThread(n) < Rows() && column < VALUE_EIGHTS * 8)
+            {
+                PutFour(PositionOfResult(RowAt(RowOfThread(n))) + column, means);
+                isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
+            }
+        }
+    }
+    if (isNonFinite)
+    {
+        [loop]
+        for (n = 0; n < 2; n++)
+            [loop]
+            for (c = 0; RowOfThread(n) < Rows() && c < VALUE_SIXTEENS; c++)
+                StoreNonFinite(RowAt(RowOfThread(n)), (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4, 4, shifts[n],
+                    sums[n]);
+    }
+}
+
 // Computes a block of rows, 16 per wave, against all their keys or a part of them, tile by tile
 void Attend(uint item, uint thread)
 {
-    // The lane. With WaveGetLaneIndex, DXC would run its legalization passes, which take as long as all others.
-    const uint lane = WavePrefixCountBits(true);
+    // With WaveGetLaneIndex, DXC would run its legalization passes, which take as long as all others.
+    lane = WavePrefixCountBits(true);
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     FindGroup(item);
 #if SPLIT_KV
@@ -1619,77 +1495,32 @@ void Attend(uint item, uint thread)
         return;
 #endif
     slice = wave % SLICES;
-    const uint waveRow = firstRow + wave / SLICES * 16, own = ownStart + wave * ownEach;
-    const uint keys = EndOfKeys(origin);
-    uint4 nextKeys[keyEach], nextValues[valueEach];
-    FetchKeys(thread, FIRST_KEY, max(keys, 1) - 1, nextKeys);
-    FetchValues(thread, FIRST_KEY, max(keys, 1) - 1, nextValues);
-    uint2 positions;
-    const bool areDirect = LocateEntries(own, lane, positions);
+    waveRow = firstRow + wave / SLICES * 16;
+    own = ownStart + wave * ownEach;
+    firstKey = FIRST_KEY;
+    endKey = EndOfKeys(origin);
+    FetchKeys(thread, firstKey);
+    FetchValues(thread, firstKey);
+    const bool areDirect = LocateEntries();
     ControlBarrier(2, 2, EXCHANGED);
-    LeftMatrix queries[QUERY_SIXTEENS];
-    LoadQueries(wave * 16 * queryPitch, lane, waveRow, queries);
-
-    SumMatrix mixed[VALUE_SIXTEENS];
-    float2 shifts = float2(LOWEST, LOWEST), sums = float2(0, 0);
+    Matrices m;
+    LoadQueries(m);
+    shifts = float2(LOWEST, LOWEST);
+    sums = float2(0, 0);
     [unroll]
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
-        mixed[c] = Filled(0.0f);
+        m.mixed[c] = Filled(0.0f);
     ControlBarrier(2, 2, EXCHANGED);
-    uint firstKey = FIRST_KEY;
     if (areDirect)  // copies, since tests in the loop cost a twentieth to a tenth of the speed
     {
 #if SLICES == 1
-        Mix(own, lane, thread, true, true, positions, waveRow, keys, queries, firstKey, nextKeys, nextValues, shifts,
-            sums, mixed);
+        Mix(m, thread, true, true);
 #endif
-        Mix(own, lane, thread, true, false, positions, waveRow, keys, queries, firstKey, nextKeys, nextValues, shifts,
-            sums, mixed);
+        Mix(m, thread, true, false);
     }
     else
-        Mix(own, lane, thread, false, false, positions, waveRow, keys, queries, firstKey, nextKeys, nextValues, shifts,
-            sums, mixed);
-
-    uint n;
-    float2 ownShifts, ownSums;
-    StoreRowValues(own, lane, areDirect, shifts);
-    [unroll]
-    for (n = 0; n < 2; n++)
-        ownShifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
-    StoreRowValues(own, lane, areDirect, sums);
-    [unroll]
-    for (n = 0; n < 2; n++)
-    {
-        const uint y = n * 8 + lane / 4;
-        const float4 four = (StoredFour(own, y, 0) + StoredFour(own, y, 4))
-            + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
-        ownSums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
-    }
-#if SPLIT_KV
-    float2 divisors;
-    [unroll]
-    for (n = 0; n < 2; n++)
-    {
-        divisors[n] = isnan(ownSums[n]) ? ownSums[n] : 1;  // as all means of that row will be NaN
-        const uint row = waveRow + n * 8 + lane / 4;
-        if (slice == 0 && lane % 4 == 0 && row < Rows())
-            PutFour(PositionOfResult(RowAt(row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
-    }
-#else
-    const float2 divisors = ownSums;
-#endif
-    if (StoreMeans(own, lane, waveRow, divisors, mixed))
-    {
-        [loop]
-        for (n = 0; n < 2; n++)
-        {
-            const uint row = waveRow + n * 8 + lane / 4;
-            [loop]
-            for (uint c = 0; row < Rows() && c < VALUE_SIXTEENS; c++)
-                StoreNonFinite(RowAt(row), (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4, 4, ownShifts[n],
-                    divisors[n]);
-        }
-    }
+        Mix(m, thread, false, false);
+    StoreMeans(m);
 }
 #elif FEW_QUERIES
 #if !COMBINE
@@ -2402,47 +2233,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     at.entries[2] += PAST_ROWS;
 #endif
 #if PASS == 0  // Query
-#if STORE_FP16
-    uint4 eight = uint4(0, 0, 0, 0);
-    [unroll]
-    for (uint e = 0; e < 8; e++)
-    {
-        eight[e / 2] |= f32tof16((float)(float16_t)(Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3))
-            + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))))
-            << (e % 2 * 16);
-        at.entries[RANK - 1]++;
-    }
-    scratch[(uint)keptQueryFirst / 4 + first + item] = eight;
-#else
-    WriteKeptQuery(first + item, Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3))
-        + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))));
-#endif
+    STORE((uint)keptQueryFirst, Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3))
+        + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))))
 #elif PASS == 1  // PresentKey
-#if STORE_FP16
-    uint4 eight = uint4(0, 0, 0, 0);
-    [unroll]
-    for (uint e = 0; e < 8; e++)
-    {
-        eight[e / 2] |= f32tof16((float)(float16_t)(PresentKeyChoice(at))) << (e % 2 * 16);
-        at.entries[RANK - 1]++;
-    }
-    scratch[(uint)keptPresentKeyFirst / 4 + first + item] = eight;
-#else
-    WriteKeptPresentKey(first + item, PresentKeyChoice(at));
-#endif
+    STORE((uint)keptPresentKeyFirst, PresentKeyChoice(at))
 #elif PASS == 2  // PresentValue
-#if STORE_FP16
-    uint4 eight = uint4(0, 0, 0, 0);
-    [unroll]
-    for (uint e = 0; e < 8; e++)
-    {
-        eight[e / 2] |= f32tof16((float)(float16_t)(PresentValueChoice(at))) << (e % 2 * 16);
-        at.entries[RANK - 1]++;
-    }
-    scratch[(uint)keptPresentValueFirst / 4 + first + item] = eight;
-#else
-    WriteKeptPresentValue(first + item, PresentValueChoice(at));
-#endif
+    STORE((uint)keptPresentValueFirst, PresentValueChoice(at))
 #elif PASS == 4  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(Listed(Entry(Align(at, 3, 0), 0),
         Entry(UnravelIndex(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),

@@ -62,15 +62,7 @@ class AttentionPass(FormPass):
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        return (
-            "COOPERATIVE_MATRIX",
-            "FEW_QUERIES",
-            "COMBINE",
-            "SPLIT_KV",
-            "STORE_FP16",
-            "SKIP_PAST",
-            *(f"{role.upper()}_IN" for role in self.views),
-        )
+        return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE", "SPLIT_KV", "STORE_FP16", "SKIP_PAST")
 
     @property
     def viewed(self) -> Mapping[str, Mapping[int, ShaderTensor]]:
@@ -85,6 +77,13 @@ class AttentionPass(FormPass):
                 if self.tensors[number] not in self.scored_by
             }
         return found
+
+    @property
+    def read(self) -> Mapping[int, ShaderTensor]:
+        """Those that are queries, keys or values, by the value of the macros."""
+        roles = ("query", "key", "key_before", "value", "value_before")
+        found = {number: one for role in roles for number, one in self.viewed[role].items()}
+        return {number: found[number] for number in sorted(found)}
 
     @property
     def direct(self) -> Collection[ShaderTensor]:
