@@ -70,6 +70,7 @@
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
 //   SPLIT_K    1 if k is split and partial sums go to `scratch`, else 0
+//   PART_THREADS  threads that share the partial sums of the same elements in pass 3: a power of 2
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
@@ -1615,12 +1616,17 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 
 #if PASS == 3
-// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
-void AddParts(uint item)
+// Adds up the partial sums of four adjacent elements of a line, in a fixed order: PART_THREADS threads take turns with
+// the parts, then one of them combines their sums.
+#if PART_THREADS > 1
+groupshared float4 shares[NUM_THREADS];
+#endif
+
+void AddParts(uint group, uint thread)
 {
     const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
-    if (item >= matrices * lines * across)
-        return;
+    const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
+    const uint item = group * beside + thread % beside, end = item < matrices * lines * across ? parts : 0;
 #if PHASED
     // Neighboring threads take the phases of one position, whose elements are adjacent in the output, so that their
     // stores coalesce.
@@ -1632,9 +1638,17 @@ void AddParts(uint item)
 #endif
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     float4 totals = 0;
-    for (uint part = 0; part < parts; part++)
+    for (uint part = share; part < end; part += PART_THREADS)
         totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
-    StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
+#if PART_THREADS > 1
+    shares[thread] = totals;
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (uint other = 1; other < PART_THREADS; other++)
+        totals += shares[(thread + other * beside) % NUM_THREADS];
+#endif
+    if (end > 0 && share == 0)
+        StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 4
 // Packs a vector of the left factor: eight float16 elements along k, or four adjacent rows of one product as floats.
@@ -2413,7 +2427,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 2
     Contract(group.y * groupColumns + group.x, thread);
 #elif PASS == 3
-    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    AddParts(group.y * groupColumns + group.x, thread);
 #elif PASS == 4
     Pack((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else

@@ -34,6 +34,7 @@
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
 //   SPLIT_K    1 if k is split and partial sums go to `scratch`, else 0
+//   PART_THREADS  threads that share the partial sums of the same elements in pass 3: a power of 2
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 // In pass 4 only, where matrices have at most 4 rows:
@@ -44,6 +45,8 @@
 //   REDUCTION_THREADS  threads that share the products of the same columns: a power of 2, no fewer than the columns of
 //              a thread
 //   WIDTH      threads side by side, each with columns of its own: NUM_THREADS is REDUCTION_THREADS * WIDTH
+//   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
+//              consecutive threads; else 0
 // For each tensor, X being A or B or C or OUTPUT:
 //   X_TYPE     its data type. ATensor, BTensor, CTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for A, C
@@ -822,19 +825,32 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 
 #if PASS == 3
-// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
-void AddParts(uint item)
+// Adds up the partial sums of four adjacent elements of a line, in a fixed order: PART_THREADS threads take turns with
+// the parts, then one of them combines their sums.
+#if PART_THREADS > 1
+groupshared float4 shares[NUM_THREADS];
+#endif
+
+void AddParts(uint group, uint thread)
 {
     const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
-    if (item >= matrices * lines * across)
-        return;
+    const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
+    const uint item = group * beside + thread % beside, end = item < matrices * lines * across ? parts : 0;
     const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
     const uint number = above / lines, lineNumber = above - number * lines;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     float4 totals = 0;
-    for (uint part = 0; part < parts; part++)
+    for (uint part = share; part < end; part += PART_THREADS)
         totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
-    StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
+#if PART_THREADS > 1
+    shares[thread] = totals;
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (uint other = 1; other < PART_THREADS; other++)
+        totals += shares[(thread + other * beside) % NUM_THREADS];
+#endif
+    if (end > 0 && share == 0)
+        StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
@@ -1439,8 +1455,8 @@ static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
 static const uint sliceDistance = WIDTH;  // neighboring threads read neighboring columns
 #endif
-static const uint shares = REDUCTION_THREADS / threadColumns;  // threads that reduce one column together
-groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) * NUM_THREADS];
+static const uint TOTALS = TILE_ROWS * threadColumns;  // sums of a thread
+groupshared float held[(threadColumns > 2 ? TOTALS / 2 : TILE_ROWS) * NUM_THREADS];  // exchange between threads
 
 // The right factor for a product and a column, both relative to the loaded vectors
 float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
@@ -1513,13 +1529,11 @@ void ContractRows(uint item, uint thread)
     const uint column = left + beside * threadColumns;
     const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     const uint columnStep = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
-    float totals[TILE_ROWS][threadColumns];
-    uint y, e;
+    float totals[TOTALS];  // by column
+    uint y, e, i;
     [unroll]
-    for (y = 0; y < TILE_ROWS; y++)
-        [unroll]
-        for (e = 0; e < threadColumns; e++)
-            totals[y][e] = 0;
+    for (i = 0; i < TOTALS; i++)
+        totals[i] = 0;
 
     // Beyond the last column results are never stored, so anything may be read; beyond the last product both factors
     // are 0.
@@ -1541,55 +1555,67 @@ void ContractRows(uint item, uint thread)
                 const float some = (float)step.left[(y * threadStep + k) / LEFT_VECTOR][k % LEFT_VECTOR];
                 [unroll]
                 for (e = 0; e < threadColumns; e++)
-                    totals[y][e] = mad(some, ElementOf(step.right, k, e), totals[y][e]);
+                    totals[e * TILE_ROWS + y] = mad(some, ElementOf(step.right, k, e), totals[e * TILE_ROWS + y]);
             }
         step = next;
     }
 
-    // Reduction in a fixed order: for each row, each thread adds up its share of one column over all slices; then the
-    // threads that hold shares of the same column combine them in a tree.
-    const uint own = slice / shares, share = slice % shares;
-    float added[TILE_ROWS];
+    // In a fixed order, threads that share columns add up what they have. In the end each has one column of all rows.
     [unroll]
-    for (y = 0; y < TILE_ROWS; y++)
+    for (uint distance = sliceDistance; distance < REDUCTION_THREADS * sliceDistance; distance *= 2)
     {
-        [unroll]
-        for (e = 0; e < threadColumns; e++)
-            sums[e * NUM_THREADS + thread] = totals[y][e];
-        GroupMemoryBarrierWithGroupSync();
-        const uint from = own * NUM_THREADS + thread - (slice - share) * sliceDistance;
-        added[y] = 0;
-        [unroll]
-        for (e = 0; e < threadColumns; e++)
-            added[y] += sums[from + e * shares * sliceDistance];
-        GroupMemoryBarrierWithGroupSync();
-    }
-    [unroll]
-    for (y = 0; y < TILE_ROWS; y++)
-        sums[y * NUM_THREADS + thread] = added[y];
-    [unroll]
-    for (uint others = shares / 2; others > 0; others /= 2)
-    {
-        GroupMemoryBarrierWithGroupSync();
-        if (share < others)
+        const bool halves = (TOTALS) * (sliceDistance) / (2 * distance) >= TILE_ROWS,
+            isOdd = halves && (thread & distance) != 0;
+        const uint count = halves ? (TOTALS) * (sliceDistance) / (2 * distance) : TILE_ROWS;
+#if WAVES
+        if (distance < WaveGetLaneCount())
         {
             [unroll]
-            for (y = 0; y < TILE_ROWS; y++)
-                sums[y * NUM_THREADS + thread] += sums[y * NUM_THREADS + thread + others * sliceDistance];
+            for (i = 0; i < (TOTALS + TILE_ROWS) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? totals[(i / TILE_ROWS * 2 * TILE_ROWS + TILE_ROWS + i % TILE_ROWS)
+                        % (TOTALS)] : totals[i / TILE_ROWS * 2 * TILE_ROWS + i % TILE_ROWS];
+                    const float other = WaveReadLaneAt(isOdd == halves
+                        ? totals[i / TILE_ROWS * 2 * TILE_ROWS + i % TILE_ROWS]
+                        : totals[(i / TILE_ROWS * 2 * TILE_ROWS + TILE_ROWS + i % TILE_ROWS) % (TOTALS)],
+                        WaveGetLaneIndex() ^ distance);
+                    totals[i] = kept + other;
+                }
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (TOTALS + TILE_ROWS) / 2; i++)
+                if (i < count)
+                    held[i * NUM_THREADS + thread] = isOdd == halves
+                        ? totals[i / TILE_ROWS * 2 * TILE_ROWS + i % TILE_ROWS]
+                        : totals[(i / TILE_ROWS * 2 * TILE_ROWS + TILE_ROWS + i % TILE_ROWS) % (TOTALS)];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (TOTALS + TILE_ROWS) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? totals[(i / TILE_ROWS * 2 * TILE_ROWS + TILE_ROWS + i % TILE_ROWS)
+                        % (TOTALS)] : totals[i / TILE_ROWS * 2 * TILE_ROWS + i % TILE_ROWS],
+                        other = held[i * NUM_THREADS + (thread ^ distance)];
+                    totals[i] = kept + other;
+                }
         }
     }
-    const uint x = column + own;
-    if (share > 0 || x >= matrixColumns)
+    const uint x = column + slice;
+    if (slice >= threadColumns || x >= matrixColumns)
         return;
     [unroll]
     for (y = 0; y < TILE_ROWS; y++)
     {
-        const float total = sums[y * NUM_THREADS + thread];
 #if SPLIT_K
-        scratch[PartOf(part, number, y, x)] = asuint(total);
+        scratch[PartOf(part, number, y, x)] = asuint(totals[y]);
 #else
         const List at = PositionOf(number, y, x);
-        outputTensor[OffsetInOutput(at)] = (OUTPUT_STORED)Finished(at, total);
+        outputTensor[OffsetInOutput(at)] = (OUTPUT_STORED)Finished(at, totals[y]);
 #endif
     }
 }
@@ -1626,7 +1652,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 2
     Contract(group.y * groupColumns + group.x, thread);
 #elif PASS == 3
-    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    AddParts(group.y * groupColumns + group.x, thread);
 #elif PASS == 4
     ContractRows(group.y * groupColumns + group.x, thread);
 #else

@@ -35,6 +35,7 @@
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32, or 16
 //   SPLIT_K    1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
 //              else 0
+//   PART_THREADS  threads that share the partial sums of the same elements in pass 2: a power of 2
 //   COOPERATIVE_MATRIX  1, in pass 1 and for Vulkan only: bytes are multiplied by cooperative matrices, in waves of 32
 //              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
 //              integers to 8 (examples/README.md)
@@ -528,19 +529,32 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 
 #if PASS == 2
-// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
-void AddParts(uint item)
+// Adds up the partial sums of four adjacent elements of a line, in a fixed order: PART_THREADS threads take turns with
+// the parts, then one of them combines their sums.
+#if PART_THREADS > 1
+groupshared int4 shares[NUM_THREADS];
+#endif
+
+void AddParts(uint group, uint thread)
 {
     const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
-    if (item >= matrices * lines * across)
-        return;
+    const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
+    const uint item = group * beside + thread % beside, end = item < matrices * lines * across ? parts : 0;
     const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
     const uint number = above / lines, lineNumber = above - number * lines;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     int4 totals = 0;
-    for (uint part = 0; part < parts; part++)
+    for (uint part = share; part < end; part += PART_THREADS)
         totals += asint(scratch[PartOf(part, number, row, column) / 4]);
-    StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
+#if PART_THREADS > 1
+    shares[thread] = totals;
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (uint other = 1; other < PART_THREADS; other++)
+        totals += shares[(thread + other * beside) % NUM_THREADS];
+#endif
+    if (end > 0 && share == 0)
+        StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 1
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
@@ -1213,7 +1227,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 1
     Contract(group.y * groupColumns + group.x, thread);
 #elif PASS == 2
-    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    AddParts(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

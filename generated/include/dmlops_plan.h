@@ -4763,10 +4763,14 @@ DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_p
     dmlops_plan_multiply(planning, op, product, &made_1, 0);
 }
 
-/* The pass in which each thread adds up four adjacent partial sums. */
+/* The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these are few. */
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window) {
-    dmlops_plan_dispatch_single(planning, op, found, split, window, 1, dmlops_plan_partial_vectors(planning, found));
+    int64_t vectors = dmlops_plan_partial_vectors(planning, found);
+    int64_t sharing = dmlops_plan_power_below(planning, dmlops_min(dmlops_divide(32768, vectors),
+        dmlops_divide(split->parts, 8)), 32);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_THREADS"), sharing);
+    dmlops_plan_dispatch_single(planning, op, found, split, window, 1, dmlops_plan_times(planning, vectors, sharing));
 }
 
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
@@ -4961,6 +4965,8 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), threads.reducing);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), threads.across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+        DMLOPS_CAPABILITY_WAVE_OPERATIONS));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(threads.across, threads.columns));
     dmlops_plan_Groups groups;

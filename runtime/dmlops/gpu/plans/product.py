@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .gemm_view import Contraction, Matrices, output_vector
-from .loops import MAX_COUNT, Dimensions, Lists, Words, ceil_div, extents, grid, times
+from .loops import MAX_COUNT, Dimensions, Lists, Words, ceil_div, extents, grid, power_below, times
 from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
@@ -21,6 +21,12 @@ TILE_WALK = 8  # NVIDIA H200: 1, 2, 4, 16 at 0.98 to 1.03 for float16
 "rows of tiles that are walked as one band, so that shared factors stay in the cache"
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
+PARTS_ALL_THREADS = 32768  # NVIDIA H200: 65536 at 0.98 to 0.99
+"threads that saturate a GPU with partial sums; with fewer sums, more of them share each"
+PARTS_EACH = 8  # NVIDIA H200: 1 thread for 128 parts at 0.69 to 0.81
+"parts that each of these adds up, at least"
+PARTS_SHARING = 32
+"threads that share a sum, at most"
 
 # Passes, relative to the contraction's number
 PARTS_PASS = 1  # adds up partial sums
@@ -150,8 +156,12 @@ def plan_product(out: Planning, op: Contraction, product: Product) -> None:
 
 
 def add_parts(out: Planning, op: Contraction, found: Matrices, split: Split, window: WindowConstants) -> None:
-    """The pass in which each thread adds up four adjacent partial sums."""
-    dispatch_single(out, op, found, split, window, PARTS_PASS, partial_vectors(found))
+    """The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these
+    are few."""
+    vectors = partial_vectors(found)
+    sharing = power_below(min(PARTS_ALL_THREADS // vectors, split.parts // PARTS_EACH), PARTS_SHARING)
+    out.define("PART_THREADS", sharing)
+    dispatch_single(out, op, found, split, window, PARTS_PASS, times(vectors, sharing))
 
 
 def dispatch_single(

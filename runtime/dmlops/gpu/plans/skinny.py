@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
+from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, side_vector
 from .loops import MULTIPROCESSORS, ceil_div, grid, power_below, times
 from .operands import Tensor
@@ -140,6 +141,7 @@ def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
     out.define("VECTORS", SKINNY_VECTORS)
     out.define("REDUCTION_THREADS", threads.reducing)
     out.define("WIDTH", threads.across)
+    out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
     out.define("TILE_ROWS", matrices.rows)
     out.define("TILE_COLUMNS", threads.across * threads.columns)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
