@@ -24,6 +24,7 @@ from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.schedule import Schedule
 from dmlops.gpu import planner_inputs
 from dmlops.gpu.programs import Programs
+from operator_runs import description
 from whole_registry import whole_registry
 
 SPECS = Path(__file__).parent.parent / "specs"
@@ -148,8 +149,4 @@ def run(computing: types.ModuleType, desc: Any, arrays: Arrays) -> Arrays:
 
 def described(operator: str, output: Any, arrays: Arrays, **members: Any) -> Any:
     """A description whose output is OutputTensor: an array like it."""
-    tensors = {
-        name: {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
-        for name, array in {**arrays, "OutputTensor": output}.items()
-    }
-    return dmlops.from_json({"type": operator, "desc": {**tensors, **members}})
+    return description(operator, members, {**arrays, "OutputTensor": output})

@@ -13,8 +13,8 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import dmlops
-from computed import LAYOUTS, REGISTRY, run, types_of
 from gpu_device import device, quotient_error
+from operator_runs import LAYOUTS, REGISTRY, run, types_of
 
 __all__ = ["device"]
 
@@ -233,14 +233,14 @@ def test_no_comparison_holds_for_nan(
         assert found.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, "shared"])
 @pytest.mark.parametrize("rank", [1, 3, 5, 8])
 def test_layouts(device: Any, rank: int, layout: str) -> None:
     sizes = (3, 1, 2, 4, 1, 2, 3, 2)[:rank]
     x = np.random.default_rng(rank).normal(0, 3, sizes).astype(np.float16)
     if layout == "shared":
         x = np.full(sizes, -1.25, np.float16)
-    for found in run(device, "ACTIVATION_TANH", {"InputTensor": x}, ("FLOAT16", sizes), layout=layout):
+    for found in run(device, "ACTIVATION_TANH", {"InputTensor": x}, ("FLOAT16", sizes), layouts=layout):
         assert_near(found, np.tanh(x.astype(np.float64)))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dmlops
+import operator_runs
 from dmlops import gpu
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
 from dmlops.gpu.plans.map import ELEMENTWISE_THREADS
@@ -119,8 +120,7 @@ def spec(name: str) -> Any:
 
 def types_of(name: str, tensor: str) -> tuple[str, ...]:
     """The data types in the newest table."""
-    table = spec(name).support[max(spec(name).support, key=lambda level: tuple(map(int, level.split("."))))]
-    return next(row.types for row in table if row.tensor == tensor)
+    return operator_runs.types_of(spec(name).name, tensor)
 
 
 def with_types(names: Mapping[str, Any], kind: str) -> list[tuple[str, str]]:
@@ -195,25 +195,10 @@ def pairs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first.ravel(), second.ravel()
 
 
-def described(operator: str, arrays: Mapping[str, np.ndarray], output: np.dtype[Any], **members: Any) -> Any:
-    tensors = {name: {"DataType": a.dtype.name.upper(), "Sizes": list(a.shape)} for name, a in arrays.items()}
-    (result,) = (member.name for member in spec(operator).members if member.role == "output")
-    tensors[result] = {"DataType": output.name.upper(), "Sizes": list(next(iter(arrays.values())).shape)}
-    return dmlops.from_json({"type": spec(operator).name, "desc": {**tensors, **members}})
-
-
-def both(device: Any, desc: Any, arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """The outputs of the reference and the shader."""
-    (name,) = (member.name for member in desc.MEMBERS if member.role == "output")
-    return [dmlops.reference.run(desc, arrays)[name], dmlops.gpu.run(desc, arrays, device)[name]]
-
-
 def run(device: Any, operator: str, *arrays: np.ndarray, **members: Any) -> list[np.ndarray]:
-    names = [member.name for member in spec(operator).inputs]
-    given = dict(zip(names, arrays, strict=True))
-    return both(
-        device, described(operator, given, arrays[-2 if operator == "POW" else -1].dtype, **members), given
-    )
+    given = {member.name: array for member, array in zip(spec(operator).inputs, arrays, strict=True)}
+    output = arrays[-2 if operator == "POW" else -1].dtype.name.upper()
+    return operator_runs.run(device, spec(operator).name, given, (output, arrays[0].shape), members)
 
 
 def order(x: np.ndarray) -> np.ndarray:
@@ -528,18 +513,9 @@ def test_layouts(
             for size, stride in zip(sizes, strides.get(member.name, sizes), strict=True)
         ]
         arrays[member.name] = np.broadcast_to(random.integers(0, 4, shape).astype(kind), sizes).copy()
-    tensors = {
-        name: {"DataType": type_, "Sizes": list(sizes)}
-        for name in (member.name for member in spec(operator).members if member.is_tensor)
-    }
-    if operator == "IF":
-        tensors["ConditionTensor"]["DataType"] = "UINT8"
-    for name, steps in strides.items():
-        tensors[name]["Strides"] = list(steps)
-    desc = dmlops.from_json({"type": spec(operator).name, "desc": tensors})
     first, second, *third = arrays.values()
     expected = {"ADD": np.add, "POW": np.power, "IF": np.where}[operator](first, second, *third)
-    for found in both(device, desc, arrays):
+    for found in operator_runs.run(device, spec(operator).name, arrays, (type_, sizes), layouts=strides):
         assert found.tolist() == expected.tolist()
 
 

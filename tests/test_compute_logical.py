@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from computed import LAYOUTS, REGISTRY, run, types_of
 from gpu_device import device
+from operator_runs import LAYOUTS, REGISTRY, run, types_of
 
 __all__ = ["device"]
 
@@ -161,7 +161,7 @@ def test_is_infinity(device: Any, type_: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("rank", range(1, 9))
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, "shared"])
 def test_layouts(device: Any, layout: str, rank: int) -> None:
     sizes = (2, 3, 1, 2, 2, 1, 3, 2)[:rank]
     random = np.random.default_rng(rank)
@@ -169,7 +169,7 @@ def test_layouts(device: Any, layout: str, rank: int) -> None:
     if layout == "shared":
         a, b = np.full(sizes, -3, np.int8), np.full(sizes, 5, np.int8)
     inputs = {"ATensor": a, "BTensor": b}
-    for found in run(device, name("LOGICAL_LESS_THAN"), inputs, ("UINT8", sizes), layout=layout):
+    for found in run(device, name("LOGICAL_LESS_THAN"), inputs, ("UINT8", sizes), layouts=layout):
         assert found.tolist() == (a < b).tolist()
-    for found in run(device, name("BIT_XOR"), inputs, ("INT8", sizes), layout=layout):
+    for found in run(device, name("BIT_XOR"), inputs, ("INT8", sizes), layouts=layout):
         assert found.tolist() == (a ^ b).tolist()

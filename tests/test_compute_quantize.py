@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import dmlops
-from computed import LAYOUTS, run, types_of
 from dmlops import TensorDesc
 from gpu_device import device
+from operator_runs import LAYOUTS, run, types_of
 
 __all__ = ["device"]
 
@@ -171,7 +171,7 @@ def test_dequantize(
 
 
 @pytest.mark.parametrize("type_", ["UINT4", "INT8"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, "shared"])
 def test_layouts(device: Any, layout: str, type_: str) -> None:
     sizes, blocks = (3, 4, 5), (3, 2, 1)
     scale, zero = scales_of("FLOAT32", blocks), points(type_, blocks)

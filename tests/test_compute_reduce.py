@@ -12,6 +12,7 @@ import pytest
 import dmlops
 from dmlops import gpu, reference
 from gpu_device import device, run_in_guard_zones
+from operator_runs import description, like
 from whole_registry import whole_registry
 
 __all__ = ["device"]
@@ -37,19 +38,12 @@ def described(
     """A description of REDUCE, or of an operator whose AxisDirection `function` is."""
     if output_type is None:
         output_type = "UINT32" if function in ("ARGMAX", "ARGMIN") else data_type
-    tensors: dict[str, dict[str, Any]] = {
-        "InputTensor": {"DataType": data_type, "Sizes": list(sizes)},
-        "OutputTensor": {
-            "DataType": output_type,
-            "Sizes": [1 if d in axes else size for d, size in enumerate(sizes)],
-        },
-    }
-    for name, entries in (strides or {}).items():
-        tensors[name]["Strides"] = list(entries)
-    member = "Function" if operator == "REDUCE" else "AxisDirection"
-    return dmlops.from_json(
-        {"type": operator, "desc": {**tensors, "AxisCount": len(axes), "Axes": list(axes), member: function}}
-    )
+    kept = [1 if d in axes else size for d, size in enumerate(sizes)]
+    arrays = {"InputTensor": like(data_type, sizes), "OutputTensor": like(output_type, kept)}
+    members = {"AxisCount": len(axes), "Axes": list(axes)}
+    members["Function" if operator == "REDUCE" else "AxisDirection"] = function
+    types = {"InputTensor": data_type, "OutputTensor": output_type}
+    return description(operator, members, arrays, strides or {}, types)
 
 
 def results(desc: dmlops.Description, data: np.ndarray, device: Any) -> list[np.ndarray]:

@@ -12,6 +12,7 @@ import pytest
 import dmlops
 from dmlops import gpu
 from gpu_device import device
+from operator_runs import description, like
 from test_compute_reduce import results
 
 __all__ = ["device"]
@@ -28,14 +29,9 @@ def described(
     strides: dict[str, Sequence[int]] | None = None,
 ) -> dmlops.Description:
     """A description of the operator that takes axes, or, without any, of the one of rows."""
-    tensor = {"DataType": data_type, "Sizes": list(sizes)}
-    tensors: dict[str, dict[str, Any]] = {"InputTensor": dict(tensor), "OutputTensor": dict(tensor)}
-    for name, entries in (strides or {}).items():
-        tensors[name]["Strides"] = list(entries)
-    if axes is None:
-        return dmlops.from_json({"type": f"ACTIVATION_{function}", "desc": tensors})
-    members = {"AxisCount": len(axes), "Axes": list(axes)}
-    return dmlops.from_json({"type": f"ACTIVATION_{function}1", "desc": {**tensors, **members}})
+    arrays = dict.fromkeys(("InputTensor", "OutputTensor"), like(data_type, sizes))
+    members = {} if axes is None else {"AxisCount": len(axes), "Axes": list(axes)}
+    return description(f"ACTIVATION_{function}{'1' if members else ''}", members, arrays, strides or {})
 
 
 def expected(function: str, data: np.ndarray, axes: Sequence[int]) -> np.ndarray:

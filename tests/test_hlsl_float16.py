@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dmlops
 from dmlops import gpu
 from gpu_device import alternatives, device
+from operator_runs import description
 from test_hlsl_functions import gelu
 
 __all__ = ["device"]
@@ -67,14 +67,9 @@ def result(device: Any, operator: str, x: Numbers, **members: Any) -> Numbers:
 
 def results(device: Any, operator: str, arrays: Mapping[str, Numbers], **members: Any) -> Numbers:
     """The output of an operator for arrays of equal length, the first of the output's type."""
-    types = {name: array.dtype.name.upper() for name, array in arrays.items()}
-    desc: dict[str, Any] = {
-        name: {"DataType": types[name], "Sizes": [1, 1, 1, array.size]} for name, array in arrays.items()
-    }
-    desc["OutputTensor"] = desc[next(iter(arrays))]
-    described = dmlops.from_json({"type": f"DML_OPERATOR_{operator}", "desc": desc | members})
     shaped = {name: array.reshape(1, 1, 1, -1) for name, array in arrays.items()}
-    return gpu.run(described, shaped, device)["OutputTensor"].reshape(-1)
+    desc = description(operator, members, {**shaped, "OutputTensor": next(iter(shaped.values()))})
+    return gpu.run(desc, shaped, device)["OutputTensor"].reshape(-1)
 
 
 @pytest.mark.parametrize("operator", ORACLES)

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dmlops
-from dmlops import gpu
 from gpu_device import device, smallest_compared
+from test_hlsl_float16 import results
 from test_hlsl_functions import APPROXIMATIONS
 
 __all__ = ["device"]
@@ -34,11 +33,7 @@ MEMBERS = {"ACTIVATION_SOFTPLUS": {"Steepness": 1.0}}
 
 
 def run(device: Any, operator: str, **arrays: Numbers) -> Numbers:
-    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, next(iter(arrays.values())).size]}
-    desc = dict.fromkeys((*arrays, "OutputTensor"), tensor) | MEMBERS.get(operator, {})
-    described = dmlops.from_json({"type": f"DML_OPERATOR_{operator}", "desc": desc})
-    shaped = {name: array.reshape(1, 1, 1, -1) for name, array in arrays.items()}
-    return gpu.run(described, shaped, device)["OutputTensor"].reshape(-1)
+    return results(device, operator, arrays, **MEMBERS.get(operator, {}))
 
 
 def check(device: Any, bound: float, found: Numbers, oracle: Callable[..., Numbers], *given: Numbers) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dmlops
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.schedule import Schedule
-from dmlops import gpu, reference
 from gpu_device import device
+from operator_runs import run
 from schedule_cases import Variant
 from whole_registry import whole_registry
 
@@ -100,18 +99,12 @@ def test_every_read_of_a_tensor_counts(other: str, expected: bool, tmp_path: Pat
 def test_blocks_share_a_scale(
     device: Any, sizes: tuple[int, ...], scales: tuple[int, ...], data_type: str
 ) -> None:
-    desc = {
-        "InputTensor": {"DataType": data_type, "Sizes": [*sizes]},
-        "QuantizationType": "SCALE",
-        "QuantizationTensorCount": 1,
-        "QuantizationTensors": [{"DataType": "FLOAT16", "Sizes": [*scales]}],
-        "OutputTensor": {"DataType": "FLOAT16", "Sizes": [*sizes]},
-    }
-    described = dmlops.from_json({"type": "DML_OPERATOR_DEQUANTIZE", "desc": desc})
     random = np.random.default_rng(0)
     given = {
         "InputTensor": random.integers(0, 16, sizes).astype("uint8" if data_type[0] == "U" else "int8"),
         "QuantizationTensors": [random.uniform(0.5, 2, scales).astype("float16")],
     }
-    found = gpu.run(described, given, device)["OutputTensor"]
-    assert np.array_equal(found, reference.run(described, given)["OutputTensor"])
+    members = {"QuantizationType": "SCALE", "QuantizationTensorCount": 1}
+    types = {"InputTensor": data_type}
+    wanted, found = run(device, "DEQUANTIZE", given, ("FLOAT16", sizes), members, types=types)
+    assert np.array_equal(found, wanted)

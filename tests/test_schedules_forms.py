@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import dmlops
-from computed import REGISTRY
 from dmlgen.registry import Registry
 from gpu_device import device
+from operator_runs import REGISTRY
 from schedule_cases import Variant, by_shader, described
 
 __all__ = ["device"]

@@ -163,18 +163,8 @@ def check(found: np.ndarray, wanted: np.ndarray) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
-@pytest.mark.parametrize("case", RECOGNIZED, ids=lambda case: case.name)
-def test_a_reduction_gets_the_schedule(case: Case, device: Any, tmp_path: Path) -> None:
-    variant, desc, arrays = run(case, tmp_path)
-    wanted = arrays.pop("wanted")
-    assert variant.form_of(Rows) is not None
-    check(variant.by_definition(desc, arrays)["OutputTensor"], wanted)
-    check(variant.by_shader(desc, arrays, device)["OutputTensor"], wanted)
-
-
-@pytest.mark.filterwarnings("ignore:invalid value")
-@pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
-def test_elements_that_depend_on_a_reduction_go_by_rows(case: Case, device: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", ROWS + RECOGNIZED, ids=lambda case: case.name)
+def test_reductions_and_what_depends_on_them_go_by_rows(case: Case, device: Any, tmp_path: Path) -> None:
     variant, desc, arrays = run(case, tmp_path)
     wanted = arrays.pop("wanted")
     assert variant.form_of(Rows) is not None

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dmlops
 from dmlgen.schedules.rows import Rows
 from dmlops import gpu, reference
 from gpu_device import device
+from operator_runs import description, like
 from schedule_cases import Variant, operators_with
 
 __all__ = ["device"]
@@ -75,16 +75,13 @@ def test_what_nearly_is_one_is_none(value: str, sizes: str, tmp_path: Path) -> N
 def test_groups_share_a_tensor(device: Any, sizes: tuple[int, ...], data_type: str, stored: str) -> None:
     """With more groups than one, or with outputs that are written in words, or neither."""
     ones = [1] * len(sizes)
-    tensors = {
-        "InputTensor": (data_type, [*sizes]),
-        "OutputTensor": (stored, [*sizes]),
-        "OutputScaleTensor": ("FLOAT32", ones),
-        "OutputZeroPointTensor": (stored, ones),
+    given = {"InputTensor": np.random.default_rng(0).uniform(-3, 5, sizes).astype(data_type.lower())}
+    outputs = {
+        "OutputTensor": like(stored, sizes),
+        "OutputScaleTensor": like("FLOAT32", ones),
+        "OutputZeroPointTensor": like(stored, ones),
     }
-    desc = {name: {"DataType": type_, "Sizes": some} for name, (type_, some) in tensors.items()}
-    described = dmlops.from_json({"type": f"DML_OPERATOR_{OPERATOR}", "desc": desc})
-    given = np.random.default_rng(0).uniform(-3, 5, sizes).astype(data_type.lower())
-    found = gpu.run(described, {"InputTensor": given}, device)
-    expected = reference.run(described, {"InputTensor": given})
+    desc = description(OPERATOR, {}, given | outputs)
+    found, expected = gpu.run(desc, given, device), reference.run(desc, given)
     for name, array in expected.items():
         assert np.array_equal(found[name], array), name

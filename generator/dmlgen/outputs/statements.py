@@ -85,5 +85,5 @@ def braced(lines: list[str]) -> list[str]:
 
 
 def enclosed(lines: list[str]) -> list[str]:
-    """What a loop repeats, or a condition decides: in braces unless it is a single line."""
+    """The body of a loop or a branch: in braces unless it is a single line."""
     return indented(lines) if len(lines) == 1 else braced(lines)
