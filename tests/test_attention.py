@@ -569,6 +569,20 @@ def test_scores_that_keep_growing(
     way.check(device, desc, arrays)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "keys", "waves"),
+    [
+        ((1, 512, 512, 12, 64, 64), 64, 4),
+        ((8, 512, 512, 12, 64, 64), 32, 4),
+        ((1, 512, 512, 32, 128, 128), 32, 4),
+        ((1, 2048, 2048, 32, 128, 128), 32, 8),
+    ],
+)
+def test_tiles_depend_on_the_number_of_groups(sizes: tuple[int, ...], keys: int, waves: int) -> None:
+    made = multiplying(attention(sizes, "FLOAT16"))
+    assert (made["TILE_KEYS"], made["NUM_THREADS"]) == (keys, 32 * waves)
+
+
 @pytest.mark.parametrize("scale", [0.0, -0.75, 2.5])
 def test_any_scale(scale: float, device: Any) -> None:
     """Zero or negative: keys past the last one must not count either way."""

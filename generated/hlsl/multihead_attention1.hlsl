@@ -32,18 +32,10 @@
 //   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats where COOPERATIVE_MATRIX or FEW_QUERIES
 //              holds, else 4 where rows are multiples of that, or 1
 //   SCRATCH_VECTOR  adjacent words of scratch that are accessed at once: 4 where rows are multiples of it, else 1
-//   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
-//   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6
-//              StackedQueryKeyValueTensor, 10 PastKeyTensor
-//   KEY_BEFORE_IN  first keys: 0 none, 10 PastKeyTensor
-//   KEY_STORED_IN  all keys, as well: 0 none, 14 OutputPresentKeyTensor
-//   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor, 11
-//              PastValueTensor
-//   VALUE_BEFORE_IN  first values: 0 none, 11 PastValueTensor
-//   VALUE_STORED_IN  all values, as well: 0 none, 15 OutputPresentValueTensor
-//   OUTPUT_IN  means of values: 0 scratch, 13 OutputTensor
-//              Where these lie. A tensor's rows are whole vectors of 4 elements, of 8 where COOPERATIVE_MATRIX reads
-//              them, and of 16 bytes where FEW_QUERIES does.
+//   X_IN       the binding of the tensor in which X lies, plus 1, or 0 for scratch, X being QUERY, KEY, VALUE or
+//              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
+//              VALUE_STORED outputs that all are stored to, as well. A tensor's rows are whole vectors of 4 elements,
+//              of 8 where COOPERATIVE_MATRIX reads them, and of 16 bytes where FEW_QUERIES does.
 // With neither COOPERATIVE_MATRIX nor FEW_QUERIES:
 //   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
 //   VALUE_VECTORS  how many times that; in between are those of 15 other threads
@@ -883,7 +875,7 @@ float ElementOf(Loaded elements, uint number)
 #endif
 }
 
-// A vector of the tensor with that number, the value of X_IN: 0 is scratch
+// A vector of the tensor that a macro X_IN names
 Loaded LoadFrom(uint tensor, uint position)
 {
     Loaded found;
@@ -1167,14 +1159,15 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(82)]] SumMatrix Inserted(float entry, SumMatrix sums, [[vk::ext_literal]] uint number);
 [[vk::ext_instruction(80)]] LeftMatrix FilledLeft(float16_t entry);
 [[vk::ext_instruction(82)]] LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, [[vk::ext_literal]] uint number);
-#define ENTRIES(extract, matrix) float2x4(extract(matrix, 0), extract(matrix, 1), extract(matrix, 2), extract(matrix, 3), extract(matrix, 4), extract(matrix, 5), extract(matrix, 6), extract(matrix, 7))
+#define ENTRIES(extract, matrix) \
+    float2x4(extract(matrix, 0), extract(matrix, 1), extract(matrix, 2), extract(matrix, 3), \
+    extract(matrix, 4), extract(matrix, 5), extract(matrix, 6), extract(matrix, 7))
 
 // Shared memory: tiles of keys and of values, their rows padded by a vector to avoid bank conflicts, and 16 x 16 floats
 // per wave. The queries pass through it first, 16 per wave at a time. With one slice, tiles are double-buffered: the
 // next one is stored while other waves still read the current one, which takes one barrier per tile instead of two.
 // With several, there is room for one tile, and a wave's floats are its products of a step.
-// vectors per row
-static const uint keyEights = 2 * SLICES * QUERY_SIXTEENS, valueEights = 2 * SLICES * VALUE_SIXTEENS;
+static const uint keyEights = 2 * SLICES * QUERY_SIXTEENS, valueEights = 2 * SLICES * VALUE_SIXTEENS;  // of a row
 static const uint valueStart = TILE_KEYS * (keyEights + 1), tileSize = valueStart + TILE_KEYS * (valueEights + 1);
 static const uint ownStart = SLICES == 1 ? 2 * tileSize : tileSize, matrixSize = 64;
 static const uint ownEach = SLICES == 1 ? matrixSize : KEY_SIXTEENS * matrixSize;
@@ -1949,110 +1942,109 @@ static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries
 static const uint ROW_THREADS = 16;
 static const uint threadRows = ROWS * ROW_THREADS / NUM_THREADS;
 static const uint valueColumns = ROW_THREADS * VALUE_VECTOR * VALUE_VECTORS;
-static const uint rowPitch = ROWS / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint keyPitch = KEYS / 4 + 1;
+static const uint pitch = (ROWS + KEYS) / 4 + 1, weightPitch = ROWS / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint valuePitch = valueColumns / 4;
-static const uint rightPitch = valuePitch > keyPitch ? valuePitch : keyPitch;
+static const uint queryLoads = ROWS * DEPTH / VECTOR / NUM_THREADS, keyLoads = KEYS * DEPTH / VECTOR / NUM_THREADS;
+static const uint valueLoads = (DEPTH * valueColumns / VECTOR + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, VALUE_VECTOR> Columns;
-static const uint queryEach = ROWS * DEPTH / VECTOR / NUM_THREADS;
-static const uint keyEach = KEYS * DEPTH / VECTOR / NUM_THREADS;
-static const uint valueLoads = DEPTH * valueColumns / VECTOR, valueEach = (valueLoads + NUM_THREADS - 1) / NUM_THREADS;
+// queries and keys by element, or values by key
+groupshared float4 tile[DEPTH * (pitch > valuePitch ? pitch : valuePitch)];
+groupshared float4 weights[KEYS * weightPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
 
-groupshared float4 queries[DEPTH * rowPitch];  // stored by element
-groupshared float4 right[DEPTH * rightPitch];  // keys stored by element, or values stored by key
-groupshared float4 weights[KEYS * rowPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
-
-// A thread's share of the next queries, zero beyond them
-void FetchQueries(uint thread, uint first, uint rest, uint element, uint size, out Loaded next[queryEach])
+// A thread's share of the next elements of all queries and of keys from number `first` on, zero beyond them
+void FetchRows(uint thread, uint firstQuery, uint first, uint end, uint element, out Loaded next[queryLoads + keyLoads])
 {
     [unroll]
-    for (uint i = 0; i < queryEach; i++)
+    for (uint i = 0; i < queryLoads + keyLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint row = number / (DEPTH / VECTOR), column = element + number % (DEPTH / VECTOR) * VECTOR;
+        const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
+        const uint column = element + number % (DEPTH / VECTOR) * VECTOR;
+        const bool isThere = column < (uint)keptQuerySizes[0][3];
         next[i] = (Loaded)0;
-        if (row < rest && column < size)
-            next[i] = QueryAt(first + row * (uint)queryLayout[0][3] + column);
+        if (i < queryLoads)
+        {
+            if (isThere && firstRow + row < Rows())
+                next[i] = QueryAt(firstQuery + row * (uint)queryLayout[0][3] + column);
+        }
+        else if (isThere && first + row - ROWS < end)
+            next[i] = KeyVector(keyFirsts, first + row - ROWS, column);
     }
 }
 
-// A thread's share of the next keys, zero beyond them
-void FetchKeys(uint thread, uint first, uint rest, uint element, uint size, out Loaded next[keyEach])
+// Puts it into the tile, where it is stored by element
+void PutRows(uint thread, Loaded next[queryLoads + keyLoads])
 {
     [unroll]
-    for (uint i = 0; i < keyEach; i++)
+    for (uint i = 0; i < queryLoads + keyLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint row = number / (DEPTH / VECTOR), column = element + number % (DEPTH / VECTOR) * VECTOR;
-        next[i] = (Loaded)0;
-        if (row < rest && column < size)
-            next[i] = KeyVector(keyFirsts, first + row, column);
+        const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
+        [unroll]
+        for (uint e = 0; e < VECTOR; e++)
+            tile[(number % (DEPTH / VECTOR) * VECTOR + e) * pitch + row / 4][row % 4] = next[i][e];
     }
 }
 
 // A thread's share of the next values, zero beyond them
-void FetchValues(uint thread, uint first, uint rest, uint element, uint size, out Loaded next[valueEach])
+void FetchValues(uint thread, uint first, uint end, uint firstColumn, out Loaded next[valueLoads])
 {
     [unroll]
-    for (uint i = 0; i < valueEach; i++)
+    for (uint i = 0; i < valueLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint row = number / (valueColumns / VECTOR), column = element + number % (valueColumns / VECTOR) * VECTOR;
+        const uint number = thread + i * NUM_THREADS, row = first + number / (valueColumns / VECTOR);
+        const uint column = firstColumn + number % (valueColumns / VECTOR) * VECTOR;
         next[i] = (Loaded)0;
-        if (row < rest && column < size)
-            next[i] = ValueVector(valueFirsts, first + row, column);
+        if (row < end && column < (uint)keptPresentValueSizes[0][3])
+            next[i] = ValueVector(valueFirsts, row, column);
     }
 }
 
-void PutQueries(uint thread, Loaded next[queryEach])
+void PutValues(uint thread, Loaded next[valueLoads])
 {
     [unroll]
-    for (uint i = 0; i < queryEach; i++)
+    for (uint i = 0; i < valueLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
-        [unroll]
-        for (uint e = 0; e < VECTOR; e++)
-            queries[(number % (DEPTH / VECTOR) * VECTOR + e) * rowPitch + row / 4][row % 4] = next[i][e];
-    }
-}
-
-void PutKeys(uint thread, Loaded next[keyEach])
-{
-    [unroll]
-    for (uint i = 0; i < keyEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
-        [unroll]
-        for (uint e = 0; e < VECTOR; e++)
-            right[(number % (DEPTH / VECTOR) * VECTOR + e) * keyPitch + row / 4][row % 4] = next[i][e];
-    }
-}
-
-// Vector number `number` of a row of values in shared memory
-Columns ColumnsOf(uint row, uint number)
-{
-    Columns columns;
-    [unroll]
-    for (uint e = 0; e < VALUE_VECTOR; e++)
-        columns[e] = right[row * valuePitch + number * VALUE_VECTOR / 4][number * VALUE_VECTOR % 4 + e];
-    return columns;
-}
-
-void PutValues(uint thread, Loaded next[valueEach])
-{
-    [unroll]
-    for (uint i = 0; i < valueEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint row = number / (valueColumns / VECTOR), column = number % (valueColumns / VECTOR) * VECTOR;
-        if (valueLoads % NUM_THREADS != 0 && row >= DEPTH)
+        const uint place = (thread + i * NUM_THREADS) * VECTOR;
+        if (place >= DEPTH * valueColumns)
             continue;
 #if VECTOR == 4
-        right[row * valuePitch + column / 4] = next[i];
+        tile[place / 4] = next[i];
 #else
-        right[row * valuePitch + column / 4][column % 4] = next[i][0];
+        tile[place / 4][place % 4] = next[i][0];
 #endif
+    }
+}
+
+// Puts a thread's scores or weights into shared memory
+void PutWeights(uint ownRow, uint lane, float4 some[threadRows])
+{
+    [unroll]
+    for (uint j = 0; j < 4; j++)
+        [unroll]
+        for (uint i = 0; i < threadRows; i += 4)
+            weights[(lane * 4 + j) * weightPitch + (ownRow + i) / 4] =
+                float4(some[i][j], some[i + 1][j], some[i + 2][j], some[i + 3][j]);
+}
+
+// Combines what the threads of each row have: its maximum or its sum
+void OfRows(uint ownRow, uint lane, bool isSum, inout float some[threadRows])
+{
+    uint i;
+    [unroll]
+    for (i = 0; i < threadRows; i++)
+        weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] = some[i];
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (i = 0; i < threadRows; i++)
+    {
+        float4 found = weights[(ownRow + i) * ROW_THREADS / 4];
+        [unroll]
+        for (uint j = 1; j < ROW_THREADS / 4; j++)
+        {
+            const float4 other = weights[(ownRow + i) * ROW_THREADS / 4 + j];
+            found = isSum ? found + other : max(found, other);
+        }
+        some[i] = isSum ? found.x + found.y + found.z + found.w : max(max(found.x, found.y), max(found.z, found.w));
     }
 }
 
@@ -2067,8 +2059,7 @@ void Attend(uint item, uint thread)
     if (firstColumn >= valueSize)
         return;
     const uint ownRow = thread / ROW_THREADS * threadRows, lane = thread % ROW_THREADS;
-    const uint keys = KeysOf(origin), rows = Rows() - firstRow;
-    const uint firstQuery = PositionIn(queryLayout[0], RowAt(firstRow));
+    const uint keys = KeysOf(origin), firstQuery = PositionIn(queryLayout[0], RowAt(firstRow));
     uint i, j, k;
     Columns mixed[threadRows][VALUE_VECTORS];
     float greatest[threadRows], sums[threadRows];
@@ -2090,83 +2081,67 @@ void Attend(uint item, uint thread)
         [unroll]
         for (i = 0; i < threadRows; i++)
             scores[i] = float4(0, 0, 0, 0);
-        Loaded nextQueries[queryEach], nextKeys[keyEach];
-        FetchQueries(thread, firstQuery, rows, 0, querySize, nextQueries);
-        FetchKeys(thread, firstKey, keys - firstKey, 0, querySize, nextKeys);
+        Loaded nextRows[queryLoads + keyLoads];
+        FetchRows(thread, firstQuery, firstKey, keys, 0, nextRows);
         [loop]
         for (uint element = 0; element < querySize; element += DEPTH)
         {
-            PutQueries(thread, nextQueries);
-            PutKeys(thread, nextKeys);
+            PutRows(thread, nextRows);
             GroupMemoryBarrierWithGroupSync();
-            FetchQueries(thread, firstQuery, rows, element + DEPTH, querySize, nextQueries);
-            FetchKeys(thread, firstKey, keys - firstKey, element + DEPTH, querySize, nextKeys);
+            FetchRows(thread, firstQuery, firstKey, keys, element + DEPTH, nextRows);
             [unroll]
             for (k = 0; k < DEPTH; k++)
             {
-                float4 a[threadRows / 4];
+                const float4 b = tile[k * pitch + ROWS / 4 + lane];
                 [unroll]
-                for (i = 0; i < threadRows / 4; i++)
-                    a[i] = queries[k * rowPitch + ownRow / 4 + i];
-                const float4 b = right[k * keyPitch + lane];
-                [unroll]
-                for (i = 0; i < threadRows; i++)
-                    scores[i] = mad(a[i / 4][i % 4].xxxx, b, scores[i]);
+                for (i = 0; i < threadRows; i += 4)
+                {
+                    const float4 a = tile[k * pitch + (ownRow + i) / 4];
+                    [unroll]
+                    for (j = 0; j < 4; j++)
+                        scores[i + j] = mad(a[j].xxxx, b, scores[i + j]);
+                }
             }
             GroupMemoryBarrierWithGroupSync();
         }
-        Loaded nextValues[valueEach];
-        FetchValues(thread, firstKey, min(keys - firstKey, DEPTH), firstColumn, valueSize, nextValues);
+        Loaded nextValues[valueLoads];
+        FetchValues(thread, firstKey, min(keys, firstKey + DEPTH), firstColumn, nextValues);
 
 #if SCORES_FROM_INPUTS
         // The text of scores may be long, and a loop cannot index registers.
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-            [unroll]
-            for (j = 0; j < 4; j++)
-                weights[(lane * 4 + j) * rowPitch + (ownRow + i) / 4][i % 4] = scores[i][j];
+        PutWeights(ownRow, lane, scores);
         [loop]
         for (uint number = 0; number < 4 * threadRows; number++)
         {
-            const uint key = lane * 4 + number % 4, row = ownRow + number / 4, place = key * rowPitch + row / 4;
-            weights[place][row % 4] = ScoreOf(false, RowAt(firstRow + min(row, rows - 1)), firstKey + key, keys,
+            const uint key = lane * 4 + number % 4, row = ownRow + number / 4, place = key * weightPitch + row / 4;
+            weights[place][row % 4] = ScoreOf(false, RowAt(min(firstRow + row, Rows() - 1)), firstKey + key, keys,
                 weights[place][row % 4]);
         }
+#endif
         [unroll]
         for (i = 0; i < threadRows; i++)
             [unroll]
             for (j = 0; j < 4; j++)
-                scores[i][j] = weights[(lane * 4 + j) * rowPitch + (ownRow + i) / 4][i % 4];
+#if SCORES_FROM_INPUTS
+                scores[i][j] = weights[(lane * 4 + j) * weightPitch + (ownRow + i) / 4][i % 4];
         GroupMemoryBarrierWithGroupSync();
 #else
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-            [unroll]
-            for (j = 0; j < 4; j++)
                 scores[i][j] = ScoreOf(false, RowAt(firstRow + ownRow + i), firstKey + lane * 4 + j, keys,
                     scores[i][j]);
 #endif
 
         // The running maximum of each row
+        float found[threadRows];
+        [unroll]
+        for (i = 0; i < threadRows; i++)
+            found[i] = max(greatest[i], max(max(scores[i].x, scores[i].y), max(scores[i].z, scores[i].w)));
+        OfRows(ownRow, lane, false, found);
         [unroll]
         for (i = 0; i < threadRows; i++)
         {
-            const float4 own = scores[i];
-            weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] =
-                max(greatest[i], max(max(own.x, own.y), max(own.z, own.w)));
-        }
-        GroupMemoryBarrierWithGroupSync();
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-        {
-            float4 most = weights[(ownRow + i) * ROW_THREADS / 4];
-            [unroll]
-            for (j = 1; j < ROW_THREADS / 4; j++)
-                most = max(most, weights[(ownRow + i) * ROW_THREADS / 4 + j]);
-            const float found = max(max(most.x, most.y), max(most.z, most.w));
-            const float shift = ShiftOf(found);
+            const float shift = ShiftOf(found[i]);
             const float factor = Weight(greatest[i] - shift);
-            greatest[i] = found;
+            greatest[i] = found[i];
             sums[i] *= factor;
             [unroll]
             for (j = 0; j < VALUE_VECTORS; j++)
@@ -2181,31 +2156,28 @@ void Attend(uint item, uint thread)
         GroupMemoryBarrierWithGroupSync();
 
         // Accumulates the weighted values
-        [unroll]
-        for (j = 0; j < 4; j++)
-            [unroll]
-            for (i = 0; i < threadRows / 4; i++)
-                weights[(lane * 4 + j) * rowPitch + ownRow / 4 + i] =
-                    float4(scores[i * 4][j], scores[i * 4 + 1][j], scores[i * 4 + 2][j], scores[i * 4 + 3][j]);
+        PutWeights(ownRow, lane, scores);
         [loop]
-        for (uint key = 0; key < min(KEYS, keys - firstKey); key += DEPTH)
+        for (uint key = firstKey; key < min(keys, firstKey + KEYS); key += DEPTH)
         {
             PutValues(thread, nextValues);
             GroupMemoryBarrierWithGroupSync();
-            const uint next = firstKey + key + DEPTH;
-            FetchValues(thread, next, key + DEPTH < KEYS ? min(keys - min(next, keys), DEPTH) : 0, firstColumn,
-                valueSize, nextValues);
+            FetchValues(thread, key + DEPTH, min(keys, min(key + 2 * DEPTH, firstKey + KEYS)), firstColumn, nextValues);
             [unroll]
             for (k = 0; k < DEPTH; k++)
             {
                 float4 a[threadRows / 4];
                 [unroll]
                 for (i = 0; i < threadRows / 4; i++)
-                    a[i] = weights[(key + k) * rowPitch + ownRow / 4 + i];
+                    a[i] = weights[(key - firstKey + k) * weightPitch + ownRow / 4 + i];
                 [unroll]
                 for (j = 0; j < VALUE_VECTORS; j++)
                 {
-                    const Columns b = ColumnsOf(k, lane + j * ROW_THREADS);
+                    const uint column = (lane + j * ROW_THREADS) * VALUE_VECTOR;
+                    Columns b;
+                    [unroll]
+                    for (uint e = 0; e < VALUE_VECTOR; e++)
+                        b[e] = tile[k * valuePitch + column / 4][column % 4 + e];
                     [unroll]
                     for (i = 0; i < threadRows; i++)
                         mixed[i][j] = mad((Columns)a[i / 4][i % 4], b, mixed[i][j]);
@@ -2215,31 +2187,22 @@ void Attend(uint item, uint thread)
         }
     }
 
-    // Sums of the weights over the threads that share a row
-    [unroll]
-    for (i = 0; i < threadRows; i++)
-        weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] = sums[i];
-    GroupMemoryBarrierWithGroupSync();
+    OfRows(ownRow, lane, true, sums);
     float2 relative[threadRows];  // what weights are relative to, and their sum
     bool isNonFinite = false;
     [unroll]
     for (i = 0; i < threadRows; i++)
     {
-        float4 total = weights[(ownRow + i) * ROW_THREADS / 4];
-        [unroll]
-        for (j = 1; j < ROW_THREADS / 4; j++)
-            total += weights[(ownRow + i) * ROW_THREADS / 4 + j];
-        const float sum = total.x + total.y + total.z + total.w;
-        relative[i] = float2(ShiftOf(greatest[i]), sum);
+        relative[i] = float2(ShiftOf(greatest[i]), sums[i]);
         const uint position = PositionOfResult(RowAt(firstRow + ownRow + i));
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
             const uint column = firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR;
-            const Columns means = mixed[i][j] / sum;
+            const Columns means = mixed[i][j] / sums[i];
             [unroll]
             for (k = 0; k < VALUE_VECTOR; k++)
-                if (ownRow + i < rows && column + k < valueSize)
+                if (firstRow + ownRow + i < Rows() && column + k < valueSize)
                 {
                     PutOne(position + column + k, means[k]);
                     isNonFinite = isNonFinite || IsNonFinite(means[k]);
@@ -2249,7 +2212,7 @@ void Attend(uint item, uint thread)
     if (isNonFinite)
     {
         [loop]
-        for (i = 0; i < threadRows && ownRow + i < rows; i++)
+        for (i = 0; i < threadRows && firstRow + ownRow + i < Rows(); i++)
             [loop]
             for (j = 0; j < VALUE_VECTORS; j++)
                 StoreNonFinite(RowAt(firstRow + ownRow + i), firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR,

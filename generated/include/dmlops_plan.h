@@ -2613,8 +2613,8 @@ DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const d
     dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes);
-DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, int64_t widest,
-    dmlops_plan_AttentionTile* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t width, dmlops_plan_AttentionTile* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result);
 DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_int_8* query,
@@ -3756,12 +3756,26 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* plann
     return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
 }
 
-/* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
-DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, int64_t widest,
-    dmlops_plan_AttentionTile* result) {
-    (void)planning;
-    if (widest <= 128) {
+/* The tile for queries, and values of that width. Wide rows are shared by two or four waves. Of those that are
+   narrower, a few groups have registers for more keys, and many have more waves that share keys. */
+DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t width, dmlops_plan_AttentionTile* result) {
+    int64_t widest = dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width);
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        query->items[dmlops_item(planning, 1, query->count)]);
+    int64_t rows = 64;
+    if (widest <= 64) {
+        int is_few = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+            query->items[dmlops_item(planning, 2, query->count)], rows)) <= 132;
         result->waves = 4;
+        result->slices = 1;
+        result->keys = is_few ? 64 : 32;
+        return;
+    }
+    if (widest <= 128) {
+        int is_many = dmlops_plan_times(planning, heads, dmlops_divide(query->items[dmlops_item(planning, 2,
+            query->count)], dmlops_multiply(2, rows))) >= 512;
+        result->waves = is_many ? 8 : 4;
         result->slices = 1;
         result->keys = 32;
         return;
@@ -3785,9 +3799,9 @@ DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, cons
     int64_t shared = ((views->shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ?
         views->shared : 1;
     dmlops_plan_AttentionTile tile;
-    dmlops_plan_cooperative_attention_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
+    dmlops_plan_cooperative_attention_tile(planning, query, kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].count)], &tile);
     int64_t rows = dmlops_multiply(dmlops_divide(tile.waves, tile.slices), 16);
     dmlops_plan_KeySplit whole;
     whole.kernel = 2;
@@ -3818,8 +3832,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_int_8* query,
     int64_t width, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
     dmlops_plan_AttentionTile tile;
-    dmlops_plan_cooperative_attention_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
-        width), &tile);
+    dmlops_plan_cooperative_attention_tile(planning, query, width, &tile);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
         query->count)], 8));

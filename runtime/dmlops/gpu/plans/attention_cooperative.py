@@ -19,6 +19,10 @@ from .planning import Planning
 
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with cooperative matrices"
+ATTENTION_FEW_GROUPS = 132  # NVIDIA H200: 1.1 times as fast with 24 and 96, 0.7 with 384
+"groups up to which those of narrow rows have tiles of 64 keys"
+ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 1.05 times as fast, with fewer 0.67 to 0.76
+"groups of twice as many waves from which wider rows have these"
 PARTS_COOPERATIVE_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
 "groups that occupy a GPU with cooperative matrices, which take parts of the keys only if there are fewer"
 PARTS_COOPERATIVE_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
@@ -30,6 +34,7 @@ PARTS_COOPERATIVE_WORTH = (
 
 MATRIX_ROWS = 16  # of a wave
 # Elements of a query or a value, at most, for which
+NARROW = 64  # a wave has registers for the scores of 64 keys
 WIDE = 128  # a wave has registers for whole rows, not only slices
 WIDEST = 512  # shared memory has room for a tile of 16 keys
 
@@ -61,10 +66,17 @@ def suits_cooperative_attention(
     return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDEST
 
 
-def cooperative_attention_tile(widest: int) -> AttentionTile:
-    """The tile for elements of a query or a value: wide rows are shared by two or four waves."""
+def cooperative_attention_tile(query: Sizes, width: int) -> AttentionTile:
+    """The tile for queries, and values of that width. Wide rows are shared by two or four waves. Of those
+    that are narrower, a few groups have registers for more keys, and many have more waves that share keys."""
+    widest, heads = max(query[3], width), times(query[0], query[1])
+    rows = ATTENTION_WAVES * MATRIX_ROWS
+    if widest <= NARROW:
+        is_few = times(heads, ceil_div(query[2], rows)) <= ATTENTION_FEW_GROUPS
+        return AttentionTile(ATTENTION_WAVES, 1, 64 if is_few else 32)
     if widest <= WIDE:
-        return AttentionTile(ATTENTION_WAVES, 1, 32)
+        is_many = times(heads, query[2] // (2 * rows)) >= ATTENTION_MANY_GROUPS
+        return AttentionTile(2 * ATTENTION_WAVES if is_many else ATTENTION_WAVES, 1, 32)
     slices = 2 if widest <= 2 * WIDE else 4
     return AttentionTile(2 * slices, slices, 32 if widest <= 2 * WIDE else 16)
 
@@ -77,7 +89,7 @@ def cooperative_split(
     than they save. A multiprocessor has room for two groups, or for one with wide rows."""
     query, keys = kept_sizes[attention.query], kept_sizes[attention.key][2]
     shared = views.shared if views.shared > 0 and query[2] < ATTENTION_WAVES * MATRIX_ROWS else 1
-    tile = cooperative_attention_tile(max(query[3], kept_sizes[attention.value][3]))
+    tile = cooperative_attention_tile(query, kept_sizes[attention.value][3])
     rows = tile.waves // tile.slices * MATRIX_ROWS
     whole = KeySplit(COOPERATIVE, 8, shared, rows, 0, 1)
     groups = times(groups_of(query, whole), 1 if tile.slices == 1 else 2)
@@ -92,7 +104,7 @@ def cooperative_split(
 
 def define_attention_cooperative(out: Planning, query: Sizes, width: int, split: KeySplit) -> Threads:
     """The macros of the kernel, for values of that width."""
-    tile = cooperative_attention_tile(max(query[3], width))
+    tile = cooperative_attention_tile(query, width)
     out.define("COOPERATIVE_MATRIX", 1)
     out.define("QUERY_EIGHTS", query[3] // 8)
     out.define("VALUE_EIGHTS", width // 8)
