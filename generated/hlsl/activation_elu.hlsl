@@ -123,7 +123,7 @@ float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    const float power = exp2(x * 1.442695f);
     return IsNan(x) ? x : power;
 }
 
@@ -145,17 +145,16 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 // Infinity with the sign of the argument.

@@ -113,22 +113,14 @@ uint Bits(float x) { return asuint(x); }
 // The number with this bit pattern.
 float FromBits(uint bits) { return asfloat(bits); }
 
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
+
 // For float16, functions are only as exact as half precision can show.
 #if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
-// e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp, over all float16 values.
-float Exp(float x)
-{
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
-    return IsNan(x) ? x : power;
-}
-
 // The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 7: a quotient of polynomials
 // without negative terms (minimax, scripts/minimax.py), within 2^-18
 float NormalTail(float a)
@@ -141,7 +133,7 @@ float NormalTail(float a)
     below = mad(below, a, 0.59793628f);
     below = mad(below, a, 1.2608766f);
     below = mad(below, a, 1.0f);
-    return above / below;
+    return above * (1.0f / below);
 }
 
 // x times the standard normal distribution function, without cancellation for negative x
@@ -149,21 +141,20 @@ float NormalTail(float a)
 float Gelu(float x)
 {
     const float a = min(Magnitude(x), 7.0f);
-    const float result = max(x, 0.0f) - a * NormalTail(a) * Exp(-0.5f * a * a);
+    const float result = max(x, 0.0f) - a * NormalTail(a) * exp2(-0.72134752f * a * a);
     return IsNan(x) || x == 0.0f ? x : result;
 }
 #else
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
@@ -177,7 +168,7 @@ float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float k = abs(shifted) - 12582912.0f;  // `abs` keeps compilers from cancelling the addition
     const float a = mad(k, -0.69314575f, high);
     const float b = mad(k, -1.4286068e-6f, low);
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
@@ -206,7 +197,7 @@ float NormalTail(float a)
     below = mad(below, a, 1.205643f);
     below = mad(below, a, 1.676513f);
     below = mad(below, a, 1.0f);
-    return above / below;
+    return above * (1.0f / below);
 }
 
 // x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for

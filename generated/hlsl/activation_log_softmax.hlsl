@@ -113,9 +113,6 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
@@ -134,12 +131,15 @@ float QuietNan(float x) { return FromBits(0x7fc00000u); }
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    const float power = exp2(x * 1.442695f);
     return IsNan(x) ? x : power;
 }
 
 // e^x for elements minus the maximum of their row: no cheaper than Exp
 float ExpShifted(float x) { return Exp(x); }
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal is taken as the integer that its
 // bits are. Near 1, where the hardware's logarithm may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
@@ -171,17 +171,16 @@ float AtanhTail(float z)
     return p;
 }
 
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
@@ -195,7 +194,7 @@ float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float k = abs(shifted) - 12582912.0f;  // `abs` keeps compilers from cancelling the addition
     const float a = mad(k, -0.69314575f, high);
     const float b = mad(k, -1.4286068e-6f, low);
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
@@ -363,9 +362,9 @@ uint PartialTotal(uint total, uint part, uint row, uint s)
 
 groupshared float memory[ABREAST][NUM_THREADS];
 
-// Combines the results of a row's threads, in the same order for all of them, which get the same result: of pairs, then
-// of pairs of these, and so on. All threads of the group must call it.
-OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane)
+// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+// two are combined alike in either order. All threads of the group must call it.
+OfRows JoinLanes(uint kind, OfRows own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
@@ -392,18 +391,9 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane)
             for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
-        const bool isSecond = (lane & distance) != 0;
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            float before = own.of[s], after = other.of[s];
-            if (isSecond)
-            {
-                before = other.of[s];
-                after = own.of[s];
-            }
-            own.of[s] = kind == 0 ? max(before, after) : before + after;
-        }
+            own.of[s] = kind == 0 ? max(own.of[s], other.of[s]) : own.of[s] + other.of[s];
     }
     return own;
 }
@@ -485,7 +475,7 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 #endif
-    total0s = JoinLanes(0, total0s, thread, lane);
+    total0s = JoinLanes(0, total0s, thread);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {
@@ -554,7 +544,7 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 #endif
-    total1s = JoinLanes(1, total1s, thread, lane);
+    total1s = JoinLanes(1, total1s, thread);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {

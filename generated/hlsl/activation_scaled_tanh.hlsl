@@ -114,11 +114,11 @@ float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
 
+// For float16, functions are only as exact as half precision can show.
+#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
-// For float16, functions are only as exact as half precision can show.
-#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
 // Error at most 0.503 ulp, over all float16 values.
 float Tanh(float x)
@@ -132,7 +132,7 @@ float Tanh(float x)
     below = mad(below, z, 0.018563675f);
     below = mad(below, z, 0.4505951f);
     below = mad(below, z, 1.0f);
-    return IsNan(x) ? x : a * above / below;
+    return IsNan(x) ? x : a * above * (1.0f / below);
 }
 #else
 // The number with this bit pattern.
@@ -144,25 +144,21 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
@@ -171,7 +167,7 @@ float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float k = abs(shifted) - 12582912.0f;  // `abs` keeps compilers from cancelling the addition
     const float a = mad(k, -0.69314575f, high);
     const float b = mad(k, -1.4286068e-6f, low);
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
@@ -181,9 +177,8 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
-// make it subnormal.
-float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The hyperbolic tangent: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1), without
 // branches.
@@ -198,9 +193,10 @@ float Tanh(float x)
     p = mad(p, z, 0.13331443f);
     p = mad(p, z, -0.3333328f);
     const float small = mad(a * z, p, a);
-    const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
-    DXIL_PRECISE const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
-    return IsNan(x) ? x : CopySign(result, x);
+    const float power = ExpTimes(2.0f * min(a, 10.0f), 0.0f, 0);
+    DXIL_PRECISE const float large = 1.0f - 2.0f * (1.0f / (power + 1.0f));
+    const bool isLarge = Bits(a) - 0x3f200000u <= 0x7f800000u - 0x3f200000u;  // not NaN, which the polynomial keeps
+    return CopySign(isLarge ? large : small, x);
 }
 #endif
 

@@ -128,21 +128,20 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    const float power = exp2(x * 1.442695f);
     return IsNan(x) ? x : power;
 }
 #else
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 // The number with this bit pattern.
@@ -152,9 +151,6 @@ float FromBits(uint bits) { return asfloat(bits); }
 // does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
-
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
 // is exact either way.
@@ -162,7 +158,7 @@ float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float k = abs(shifted) - 12582912.0f;  // `abs` keeps compilers from cancelling the addition
     const float a = mad(k, -0.69314575f, high);
     const float b = mad(k, -1.4286068e-6f, low);
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
@@ -172,13 +168,14 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x, computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
+// e^x. It is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
 // Error at most 0.9 ulp, as measured.
 float Exp(float x)
 {
-    const bool isLarge = x > 0.0f;
-    const float power = ExpTimes(clamp(x, -110.0f, 90.0f), 0.0f, isLarge ? -64 : 64);
-    return IsNan(x) ? x : power * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+    const float a = clamp(x, -110.0f, 90.0f);
+    const uint scale = Bits(mad(a, 0.7213475f, 12583039.0f));  // half of the exponent, and 127, in the lowest bits
+    const float power = ExpTimes(a, 0.0f, 127 - (int)scale) * FromBits(scale << 23);
+    return IsNan(x) ? x : power;
 }
 #endif
 

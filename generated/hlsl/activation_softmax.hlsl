@@ -117,24 +117,23 @@ bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    const float power = exp2(x * 1.442695f);
     return IsNan(x) ? x : power;
 }
 
 // e^x for elements minus the maximum of their row: no cheaper than Exp
 float ExpShifted(float x) { return Exp(x); }
 #else
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 // The number with this bit pattern.
@@ -144,9 +143,6 @@ float FromBits(uint bits) { return asfloat(bits); }
 // does not change: the sign bit of a positive number is 0.
 float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
 
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
-
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
 // is exact either way.
@@ -154,7 +150,7 @@ float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float k = abs(shifted) - 12582912.0f;  // `abs` keeps compilers from cancelling the addition
     const float a = mad(k, -0.69314575f, high);
     const float b = mad(k, -1.4286068e-6f, low);
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
@@ -275,9 +271,9 @@ uint PartialTotal(uint total, uint part, uint row, uint s)
 
 groupshared float memory[ABREAST][NUM_THREADS];
 
-// Combines the results of a row's threads, in the same order for all of them, which get the same result: of pairs, then
-// of pairs of these, and so on. All threads of the group must call it.
-OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane)
+// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+// two are combined alike in either order. All threads of the group must call it.
+OfRows JoinLanes(uint kind, OfRows own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
@@ -304,18 +300,9 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane)
             for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
-        const bool isSecond = (lane & distance) != 0;
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            float before = own.of[s], after = other.of[s];
-            if (isSecond)
-            {
-                before = other.of[s];
-                after = own.of[s];
-            }
-            own.of[s] = kind == 0 ? max(before, after) : before + after;
-        }
+            own.of[s] = kind == 0 ? max(own.of[s], other.of[s]) : own.of[s] + other.of[s];
     }
     return own;
 }
@@ -397,7 +384,7 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 #endif
-    total0s = JoinLanes(0, total0s, thread, lane);
+    total0s = JoinLanes(0, total0s, thread);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {
@@ -470,7 +457,7 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 #endif
-    total1s = JoinLanes(1, total1s, thread, lane);
+    total1s = JoinLanes(1, total1s, thread);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {

@@ -302,9 +302,9 @@ State ReadState(State state, uint lane)
 
 groupshared State memory[ABREAST][NUM_THREADS];
 
-// Combines the results of a row's threads, in the same order for all of them, which get the same result: of pairs, then
-// of pairs of these, and so on. All threads of the group must call it.
-OfRows JoinLanes(OfRows own, uint thread, uint lane)
+// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+// two are combined alike in either order. All threads of the group must call it.
+OfRows JoinLanes(OfRows own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
@@ -331,18 +331,9 @@ OfRows JoinLanes(OfRows own, uint thread, uint lane)
             for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
-        const bool isSecond = (lane & distance) != 0;
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            State before = own.of[s], after = other.of[s];
-            if (isSecond)
-            {
-                before = other.of[s];
-                after = own.of[s];
-            }
-            own.of[s] = Combine(before, after);
-        }
+            own.of[s] = Combine(own.of[s], other.of[s]);
     }
     return own;
 }
@@ -415,7 +406,7 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 #endif
-    total0s = JoinLanes(total0s, thread, lane);
+    total0s = JoinLanes(total0s, thread);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {

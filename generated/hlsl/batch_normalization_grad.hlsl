@@ -371,9 +371,9 @@ uint PartialTotal(uint total, uint part, uint row, uint s)
 
 groupshared float memory[ABREAST][NUM_THREADS];
 
-// Combines the results of a row's threads, in the same order for all of them, which get the same result: of pairs, then
-// of pairs of these, and so on. All threads of the group must call it.
-OfRows JoinLanes(OfRows own, uint thread, uint lane)
+// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+// two are combined alike in either order. All threads of the group must call it.
+OfRows JoinLanes(OfRows own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
@@ -400,18 +400,9 @@ OfRows JoinLanes(OfRows own, uint thread, uint lane)
             for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
-        const bool isSecond = (lane & distance) != 0;
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            float before = own.of[s], after = other.of[s];
-            if (isSecond)
-            {
-                before = other.of[s];
-                after = own.of[s];
-            }
-            own.of[s] = before + after;
-        }
+            own.of[s] = own.of[s] + other.of[s];
     }
     return own;
 }
@@ -543,8 +534,8 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 #endif
-    total0s = JoinLanes(total0s, thread, lane);
-    total1s = JoinLanes(total1s, thread, lane);
+    total0s = JoinLanes(total0s, thread);
+    total1s = JoinLanes(total1s, thread);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {

@@ -266,7 +266,7 @@ double CopySign(double magnitude, double sign)
     return FromBits((Bits(magnitude) & 0x7fffffffffffffffull) | (Bits(sign) & 0x8000000000000000ull));
 }
 
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 double ExpTail(double x)
 {

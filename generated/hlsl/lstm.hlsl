@@ -427,17 +427,16 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
@@ -451,7 +450,7 @@ float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float k = abs(shifted) - 12582912.0f;  // `abs` keeps compilers from cancelling the addition
     const float a = mad(k, -0.69314575f, high);
     const float b = mad(k, -1.4286068e-6f, low);
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
@@ -461,13 +460,14 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x, computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
+// e^x. It is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
 // Error at most 0.9 ulp, as measured.
 float Exp(float x)
 {
-    const bool isLarge = x > 0.0f;
-    const float power = ExpTimes(clamp(x, -110.0f, 90.0f), 0.0f, isLarge ? -64 : 64);
-    return IsNan(x) ? x : power * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+    const float a = clamp(x, -110.0f, 90.0f);
+    const uint scale = Bits(mad(a, 0.7213475f, 12583039.0f));  // half of the exponent, and 127, in the lowest bits
+    const float power = ExpTimes(a, 0.0f, 127 - (int)scale) * FromBits(scale << 23);
+    return IsNan(x) ? x : power;
 }
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
@@ -526,7 +526,7 @@ float NormalTail(float a)
     below = mad(below, a, 1.205643f);
     below = mad(below, a, 1.676513f);
     below = mad(below, a, 1.0f);
-    return above / below;
+    return above * (1.0f / below);
 }
 
 // x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for
@@ -596,9 +596,10 @@ float Tanh(float x)
     p = mad(p, z, 0.13331443f);
     p = mad(p, z, -0.3333328f);
     const float small = mad(a * z, p, a);
-    const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
-    DXIL_PRECISE const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
-    return IsNan(x) ? x : CopySign(result, x);
+    const float power = ExpTimes(2.0f * min(a, 10.0f), 0.0f, 0);
+    DXIL_PRECISE const float large = 1.0f - 2.0f * (1.0f / (power + 1.0f));
+    const bool isLarge = Bits(a) - 0x3f200000u <= 0x7f800000u - 0x3f200000u;  // not NaN, which the polynomial keeps
+    return CopySign(isLarge ? large : small, x);
 }
 
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }

@@ -245,7 +245,7 @@ float QuietNan(float x) { return FromBits(0x7fc00000u); }
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    const float power = exp2(x * 1.442695f);
     return IsNan(x) ? x : power;
 }
 
@@ -287,17 +287,16 @@ float AtanhTail(float z)
     return p;
 }
 
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
@@ -311,7 +310,7 @@ float ExpTimes(float high, float low, int exponent)
 {
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float k = abs(shifted) - 12582912.0f;  // `abs` keeps compilers from cancelling the addition
     const float a = mad(k, -0.69314575f, high);
     const float b = mad(k, -1.4286068e-6f, low);
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
@@ -321,13 +320,14 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x, computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
+// e^x. It is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
 // Error at most 0.9 ulp, as measured.
 float Exp(float x)
 {
-    const bool isLarge = x > 0.0f;
-    const float power = ExpTimes(clamp(x, -110.0f, 90.0f), 0.0f, isLarge ? -64 : 64);
-    return IsNan(x) ? x : power * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+    const float a = clamp(x, -110.0f, 90.0f);
+    const uint scale = Bits(mad(a, 0.7213475f, 12583039.0f));  // half of the exponent, and 127, in the lowest bits
+    const float power = ExpTimes(a, 0.0f, 127 - (int)scale) * FromBits(scale << 23);
+    return IsNan(x) ? x : power;
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
@@ -639,9 +639,9 @@ State ReadState(State state, uint lane)
 
 groupshared State memory[ABREAST][NUM_THREADS];
 
-// Combines the results of a row's threads, in the same order for all of them, which get the same result: of pairs, then
-// of pairs of these, and so on. All threads of the group must call it.
-OfRows JoinLanes(OfRows own, uint thread, uint lane)
+// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+// two are combined alike in either order. All threads of the group must call it.
+OfRows JoinLanes(OfRows own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
@@ -668,18 +668,9 @@ OfRows JoinLanes(OfRows own, uint thread, uint lane)
             for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
-        const bool isSecond = (lane & distance) != 0;
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            State before = own.of[s], after = other.of[s];
-            if (isSecond)
-            {
-                before = other.of[s];
-                after = own.of[s];
-            }
-            own.of[s] = Combine(before, after);
-        }
+            own.of[s] = Combine(own.of[s], other.of[s]);
     }
     return own;
 }
@@ -752,7 +743,7 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 #endif
-    total0s = JoinLanes(total0s, thread, lane);
+    total0s = JoinLanes(total0s, thread);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {

@@ -4,6 +4,6 @@
 
 float Exp(float x)
 {
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    const float power = exp2(x * 1.442695f);
     return IsNan(x) ? x : power;
 }

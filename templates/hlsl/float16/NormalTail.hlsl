@@ -11,5 +11,5 @@ float NormalTail(float a)
     below = mad(below, a, 0.59793628f);
     below = mad(below, a, 1.2608766f);
     below = mad(below, a, 1.0f);
-    return above / below;
+    return above * (1.0f / below);
 }

@@ -1,15 +1,14 @@
-// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 
 float ExpTail(float x)
 {
-    float p = 0.00019845527f;
-    p = p * x + 0.0013940894f;
-    p = p * x + 0.008333391f;
-    p = p * x + 0.04166636f;
-    p = p * x + 0.16666666f;
-    p = p * x + 0.5f;
-    return p * x * x;
+    float p = 0.0013814162f;
+    p = p * x + 0.008368897f;
+    p = p * x + 0.041668408f;
+    p = p * x + 0.1666652f;
+    p = p * x + 0.49999993f;
+    return p * (x * x);
 }
 
 double ExpTail(double x)

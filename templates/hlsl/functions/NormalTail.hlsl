@@ -14,5 +14,5 @@ float NormalTail(float a)
     below = mad(below, a, 1.205643f);
     below = mad(below, a, 1.676513f);
     below = mad(below, a, 1.0f);
-    return above / below;
+    return above * (1.0f / below);
 }

@@ -1,7 +1,7 @@
 // The hyperbolic tangent: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1), without
 // branches.
 // Error at most 1.5 ulp, as measured.
-// needs: CopySign ExpFused IsNan Magnitude
+// needs: Bits CopySign ExpTimes Magnitude
 
 float Tanh(float x)
 {
@@ -13,7 +13,8 @@ float Tanh(float x)
     p = mad(p, z, 0.13331443f);
     p = mad(p, z, -0.3333328f);
     const float small = mad(a * z, p, a);
-    const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
-    DXIL_PRECISE const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
-    return IsNan(x) ? x : CopySign(result, x);
+    const float power = ExpTimes(2.0f * min(a, 10.0f), 0.0f, 0);
+    DXIL_PRECISE const float large = 1.0f - 2.0f * (1.0f / (power + 1.0f));
+    const bool isLarge = Bits(a) - 0x3f200000u <= 0x7f800000u - 0x3f200000u;  // not NaN, which the polynomial keeps
+    return CopySign(isLarge ? large : small, x);
 }
