@@ -60,8 +60,8 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 #define CHOOSES 1  // the result is an element's index
 #define RANKS 1  // elements are compared by rank
 #if !RANKS
@@ -84,8 +84,8 @@ struct State
 #endif
 };
 
-[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<State> scratch : register(u1);
 
 struct Dimension
@@ -123,8 +123,6 @@ uint TiedRank(float x)
     const uint bits = Bits(x), sign = (uint)((int)bits >> (32 - 1));
     return min((((bits & 0x7fffffffu) ^ sign) - sign) + 0x7f800000u, 2 * 0x7f800000u + 1);
 }
-
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
@@ -174,37 +172,33 @@ Position LocateVector(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out INPUT_VALUE elements[VECTOR])
+void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
 {
-    uint k;
-#if INPUT_VECTOR > 1
-    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_VALUE)LoadInput(offset + k * inputStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
+    {
+        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_VECTOR; l++)
+            values[k + l] = (INPUT_VALUE)elements[l];
+    }
 }
 
 // Epilogue: the element at an offset, given what is computed for it
 OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
 
-void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
+void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-    uint k;
-#if OUTPUT_VECTOR > 1
-    OutputBuffer stored;
+#if OUTPUT_VECTOR == 1
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        stored[k] = (OUTPUT_STORED)Finished(offset + k, elements[k]);
-    outputTensor[offset / OUTPUT_VECTOR] = stored;
+    for (uint k = 0; k < VECTOR; k++)
+        StoreOutput(offset + k * outputStep, Finished(offset + k * outputStep, values[k]));
 #else
+    OutputElements elements;
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        StoreOutput(offset + k * outputStep, Finished(offset + k * outputStep, elements[k]));
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
+    outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }
 

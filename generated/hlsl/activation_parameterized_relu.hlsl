@@ -69,10 +69,10 @@ typedef SLOPE_STORED SlopeElements;
 #else
 typedef vector<SLOPE_STORED, SLOPE_VECTOR> SlopeElements;
 #endif
-#if VECTOR > 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
+#if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
+#else
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);

@@ -61,23 +61,23 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersBuffer;
-typedef vector<INPUT_FIRST_MOMENT_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentBuffer;
-typedef vector<INPUT_SECOND_MOMENT_STORED, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentBuffer;
-typedef vector<GRADIENT_STORED, GRADIENT_VECTOR> GradientBuffer;
-typedef vector<TRAINING_STEP_STORED, TRAINING_STEP_VECTOR> TrainingStepBuffer;
-typedef vector<OUTPUT_PARAMETERS_STORED, OUTPUT_PARAMETERS_VECTOR> OutputParametersBuffer;
-typedef vector<OUTPUT_FIRST_MOMENT_STORED, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentBuffer;
-typedef vector<OUTPUT_SECOND_MOMENT_STORED, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentBuffer;
+typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersElements;
+typedef vector<INPUT_FIRST_MOMENT_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentElements;
+typedef vector<INPUT_SECOND_MOMENT_STORED, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentElements;
+typedef vector<GRADIENT_STORED, GRADIENT_VECTOR> GradientElements;
+typedef vector<TRAINING_STEP_STORED, TRAINING_STEP_VECTOR> TrainingStepElements;
+typedef vector<OUTPUT_PARAMETERS_STORED, OUTPUT_PARAMETERS_VECTOR> OutputParametersElements;
+typedef vector<OUTPUT_FIRST_MOMENT_STORED, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentElements;
+typedef vector<OUTPUT_SECOND_MOMENT_STORED, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentElements;
 
-[[vk::binding(0, 0)]] StructuredBuffer<InputParametersBuffer> inputParametersTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<InputFirstMomentBuffer> inputFirstMomentTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<InputSecondMomentBuffer> inputSecondMomentTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<GradientBuffer> gradientTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<TrainingStepBuffer> trainingStepTensor : register(t4);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OutputParametersBuffer> outputParametersTensor : register(u0);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OutputFirstMomentBuffer> outputFirstMomentTensor : register(u1);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OutputSecondMomentBuffer> outputSecondMomentTensor : register(u2);
+[[vk::binding(0, 0)]] StructuredBuffer<InputParametersElements> inputParametersTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<InputFirstMomentElements> inputFirstMomentTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<InputSecondMomentElements> inputSecondMomentTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<GradientElements> gradientTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<TrainingStepElements> trainingStepTensor : register(t4);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OutputParametersElements> outputParametersTensor : register(u0);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OutputFirstMomentElements> outputFirstMomentTensor : register(u1);
+[[vk::binding(7, 0)]] RWStructuredBuffer<OutputSecondMomentElements> outputSecondMomentTensor : register(u2);
 
 struct Dimension
 {
@@ -273,25 +273,6 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
-{
-    return (INPUT_PARAMETERS_VALUE)inputParametersTensor[offset];
-}
-
-INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
-{
-    return (INPUT_FIRST_MOMENT_VALUE)inputFirstMomentTensor[offset];
-}
-
-INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
-{
-    return (INPUT_SECOND_MOMENT_VALUE)inputSecondMomentTensor[offset];
-}
-
-GRADIENT_VALUE LoadGradient(uint offset) { return (GRADIENT_VALUE)gradientTensor[offset]; }
-
-TRAINING_STEP_VALUE LoadTrainingStep(uint offset) { return (TRAINING_STEP_VALUE)trainingStepTensor[offset]; }
-
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 {
     outputParametersTensor[offset] = (OUTPUT_PARAMETERS_STORED)value;
@@ -371,126 +352,112 @@ Position LocateVector(uint item)
     return position;
 }
 
-void LoadInputParametersElements(uint offset, out float elements[VECTOR])
+void LoadInputParametersElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if INPUT_PARAMETERS_VECTOR > 1
-    const InputParametersBuffer found = inputParametersTensor[offset / INPUT_PARAMETERS_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_PARAMETERS_VALUE)found[k];
+    for (uint k = 0; k < VECTOR; k += INPUT_PARAMETERS_VECTOR)
+    {
+        const InputParametersElements elements = inputParametersTensor[(offset + k * inputParametersStep)
+            / INPUT_PARAMETERS_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_PARAMETERS_VECTOR; l++)
+            values[k + l] = (INPUT_PARAMETERS_VALUE)elements[l];
+    }
+}
+
+void LoadInputFirstMomentElements(uint offset, out float values[VECTOR])
+{
+    [unroll]
+    for (uint k = 0; k < VECTOR; k += INPUT_FIRST_MOMENT_VECTOR)
+    {
+        const InputFirstMomentElements elements = inputFirstMomentTensor[(offset + k * inputFirstMomentStep)
+            / INPUT_FIRST_MOMENT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_FIRST_MOMENT_VECTOR; l++)
+            values[k + l] = (INPUT_FIRST_MOMENT_VALUE)elements[l];
+    }
+}
+
+void LoadInputSecondMomentElements(uint offset, out float values[VECTOR])
+{
+    [unroll]
+    for (uint k = 0; k < VECTOR; k += INPUT_SECOND_MOMENT_VECTOR)
+    {
+        const InputSecondMomentElements elements =
+            inputSecondMomentTensor[(offset + k * inputSecondMomentStep) / INPUT_SECOND_MOMENT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_SECOND_MOMENT_VECTOR; l++)
+            values[k + l] = (INPUT_SECOND_MOMENT_VALUE)elements[l];
+    }
+}
+
+void LoadGradientElements(uint offset, out float values[VECTOR])
+{
+    [unroll]
+    for (uint k = 0; k < VECTOR; k += GRADIENT_VECTOR)
+    {
+        const GradientElements elements = gradientTensor[(offset + k * gradientStep) / GRADIENT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < GRADIENT_VECTOR; l++)
+            values[k + l] = (GRADIENT_VALUE)elements[l];
+    }
+}
+
+void LoadTrainingStepElements(uint offset, out float values[VECTOR])
+{
+    [unroll]
+    for (uint k = 0; k < VECTOR; k += TRAINING_STEP_VECTOR)
+    {
+        const TrainingStepElements elements = trainingStepTensor[(offset + k * trainingStepStep)
+            / TRAINING_STEP_VECTOR];
+        [unroll]
+        for (uint l = 0; l < TRAINING_STEP_VECTOR; l++)
+            values[k + l] = (TRAINING_STEP_VALUE)elements[l];
+    }
+}
+
+void StoreOutputParametersElements(uint offset, OUTPUT_PARAMETERS_VALUE values[VECTOR])
+{
+#if OUTPUT_PARAMETERS_VECTOR == 1
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        StoreOutputParameters(offset + k * outputParametersStep, values[k]);
 #else
+    OutputParametersElements elements;
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadInputParameters(offset + k * inputParametersStep);
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_PARAMETERS_STORED)values[k];
+    outputParametersTensor[offset / OUTPUT_PARAMETERS_VECTOR] = elements;
 #endif
 }
 
-void LoadInputFirstMomentElements(uint offset, out float elements[VECTOR])
+void StoreOutputFirstMomentElements(uint offset, OUTPUT_FIRST_MOMENT_VALUE values[VECTOR])
 {
-    uint k;
-#if INPUT_FIRST_MOMENT_VECTOR > 1
-    const InputFirstMomentBuffer found = inputFirstMomentTensor[offset / INPUT_FIRST_MOMENT_VECTOR];
+#if OUTPUT_FIRST_MOMENT_VECTOR == 1
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_FIRST_MOMENT_VALUE)found[k];
+    for (uint k = 0; k < VECTOR; k++)
+        StoreOutputFirstMoment(offset + k * outputFirstMomentStep, values[k]);
 #else
+    OutputFirstMomentElements elements;
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadInputFirstMoment(offset + k * inputFirstMomentStep);
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_FIRST_MOMENT_STORED)values[k];
+    outputFirstMomentTensor[offset / OUTPUT_FIRST_MOMENT_VECTOR] = elements;
 #endif
 }
 
-void LoadInputSecondMomentElements(uint offset, out float elements[VECTOR])
+void StoreOutputSecondMomentElements(uint offset, OUTPUT_SECOND_MOMENT_VALUE values[VECTOR])
 {
-    uint k;
-#if INPUT_SECOND_MOMENT_VECTOR > 1
-    const InputSecondMomentBuffer found = inputSecondMomentTensor[offset / INPUT_SECOND_MOMENT_VECTOR];
+#if OUTPUT_SECOND_MOMENT_VECTOR == 1
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_SECOND_MOMENT_VALUE)found[k];
+    for (uint k = 0; k < VECTOR; k++)
+        StoreOutputSecondMoment(offset + k * outputSecondMomentStep, values[k]);
 #else
+    OutputSecondMomentElements elements;
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadInputSecondMoment(offset + k * inputSecondMomentStep);
-#endif
-}
-
-void LoadGradientElements(uint offset, out float elements[VECTOR])
-{
-    uint k;
-#if GRADIENT_VECTOR > 1
-    const GradientBuffer found = gradientTensor[offset / GRADIENT_VECTOR];
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (GRADIENT_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadGradient(offset + k * gradientStep);
-#endif
-}
-
-void LoadTrainingStepElements(uint offset, out float elements[VECTOR])
-{
-    uint k;
-#if TRAINING_STEP_VECTOR > 1
-    const TrainingStepBuffer found = trainingStepTensor[offset / TRAINING_STEP_VECTOR];
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (TRAINING_STEP_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadTrainingStep(offset + k * trainingStepStep);
-#endif
-}
-
-void StoreOutputParametersElements(uint offset, OUTPUT_PARAMETERS_VALUE elements[VECTOR])
-{
-    uint k;
-#if OUTPUT_PARAMETERS_VECTOR > 1
-    OutputParametersBuffer stored;
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        stored[k] = (OUTPUT_PARAMETERS_STORED)elements[k];
-    outputParametersTensor[offset / OUTPUT_PARAMETERS_VECTOR] = stored;
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        StoreOutputParameters(offset + k * outputParametersStep, elements[k]);
-#endif
-}
-
-void StoreOutputFirstMomentElements(uint offset, OUTPUT_FIRST_MOMENT_VALUE elements[VECTOR])
-{
-    uint k;
-#if OUTPUT_FIRST_MOMENT_VECTOR > 1
-    OutputFirstMomentBuffer stored;
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        stored[k] = (OUTPUT_FIRST_MOMENT_STORED)elements[k];
-    outputFirstMomentTensor[offset / OUTPUT_FIRST_MOMENT_VECTOR] = stored;
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        StoreOutputFirstMoment(offset + k * outputFirstMomentStep, elements[k]);
-#endif
-}
-
-void StoreOutputSecondMomentElements(uint offset, OUTPUT_SECOND_MOMENT_VALUE elements[VECTOR])
-{
-    uint k;
-#if OUTPUT_SECOND_MOMENT_VECTOR > 1
-    OutputSecondMomentBuffer stored;
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        stored[k] = (OUTPUT_SECOND_MOMENT_STORED)elements[k];
-    outputSecondMomentTensor[offset / OUTPUT_SECOND_MOMENT_VECTOR] = stored;
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        StoreOutputSecondMoment(offset + k * outputSecondMomentStep, elements[k]);
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_SECOND_MOMENT_STORED)values[k];
+    outputSecondMomentTensor[offset / OUTPUT_SECOND_MOMENT_VECTOR] = elements;
 #endif
 }
 

@@ -77,19 +77,19 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
-typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientBuffer;
-typedef vector<MEAN_STORED, MEAN_VECTOR> MeanBuffer;
-typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceBuffer;
-typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleBuffer;
-typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientBuffer;
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
+typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientElements;
+typedef vector<MEAN_STORED, MEAN_VECTOR> MeanElements;
+typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceElements;
+typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
+typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientElements;
 
-[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<InputGradientBuffer> inputGradientTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<MeanBuffer> meanTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<VarianceBuffer> varianceTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t4);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OutputGradientBuffer> outputGradientTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<InputGradientElements> inputGradientTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<MeanElements> meanTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<VarianceElements> varianceTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t4);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SCALE_GRADIENT_STORED> outputScaleGradientTensor : register(u1);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_BIAS_GRADIENT_STORED> outputBiasGradientTensor : register(u2);
 [[vk::binding(8, 0)]] RWStructuredBuffer<float> scratch : register(u3);
@@ -185,16 +185,6 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
-
-MEAN_VALUE LoadMean(uint offset) { return (MEAN_VALUE)meanTensor[offset]; }
-
-VARIANCE_VALUE LoadVariance(uint offset) { return (VARIANCE_VALUE)varianceTensor[offset]; }
-
-SCALE_VALUE LoadScale(uint offset) { return (SCALE_VALUE)scaleTensor[offset]; }
-
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
@@ -274,94 +264,79 @@ Position LocateVector(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out float elements[VECTOR])
+void LoadInputElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if INPUT_VECTOR > 1
-    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadInput(offset + k * inputStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
+    {
+        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_VECTOR; l++)
+            values[k + l] = (INPUT_VALUE)elements[l];
+    }
 }
 
-void LoadInputGradientElements(uint offset, out float elements[VECTOR])
+void LoadInputGradientElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if INPUT_GRADIENT_VECTOR > 1
-    const InputGradientBuffer found = inputGradientTensor[offset / INPUT_GRADIENT_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_GRADIENT_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadInputGradient(offset + k * inputGradientStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += INPUT_GRADIENT_VECTOR)
+    {
+        const InputGradientElements elements = inputGradientTensor[(offset + k * inputGradientStep)
+            / INPUT_GRADIENT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_GRADIENT_VECTOR; l++)
+            values[k + l] = (INPUT_GRADIENT_VALUE)elements[l];
+    }
 }
 
-void LoadMeanElements(uint offset, out float elements[VECTOR])
+void LoadMeanElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if MEAN_VECTOR > 1
-    const MeanBuffer found = meanTensor[offset / MEAN_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (MEAN_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadMean(offset + k * meanStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += MEAN_VECTOR)
+    {
+        const MeanElements elements = meanTensor[(offset + k * meanStep) / MEAN_VECTOR];
+        [unroll]
+        for (uint l = 0; l < MEAN_VECTOR; l++)
+            values[k + l] = (MEAN_VALUE)elements[l];
+    }
 }
 
-void LoadVarianceElements(uint offset, out float elements[VECTOR])
+void LoadVarianceElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if VARIANCE_VECTOR > 1
-    const VarianceBuffer found = varianceTensor[offset / VARIANCE_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (VARIANCE_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadVariance(offset + k * varianceStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += VARIANCE_VECTOR)
+    {
+        const VarianceElements elements = varianceTensor[(offset + k * varianceStep) / VARIANCE_VECTOR];
+        [unroll]
+        for (uint l = 0; l < VARIANCE_VECTOR; l++)
+            values[k + l] = (VARIANCE_VALUE)elements[l];
+    }
 }
 
-void LoadScaleElements(uint offset, out float elements[VECTOR])
+void LoadScaleElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if SCALE_VECTOR > 1
-    const ScaleBuffer found = scaleTensor[offset / SCALE_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (SCALE_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadScale(offset + k * scaleStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += SCALE_VECTOR)
+    {
+        const ScaleElements elements = scaleTensor[(offset + k * scaleStep) / SCALE_VECTOR];
+        [unroll]
+        for (uint l = 0; l < SCALE_VECTOR; l++)
+            values[k + l] = (SCALE_VALUE)elements[l];
+    }
 }
 
-void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE elements[VECTOR])
+void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 {
-    uint k;
-#if OUTPUT_GRADIENT_VECTOR > 1
-    OutputGradientBuffer stored;
+#if OUTPUT_GRADIENT_VECTOR == 1
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        stored[k] = (OUTPUT_GRADIENT_STORED)elements[k];
-    outputGradientTensor[offset / OUTPUT_GRADIENT_VECTOR] = stored;
+    for (uint k = 0; k < VECTOR; k++)
+        StoreOutputGradient(offset + k * outputGradientStep, values[k]);
 #else
+    OutputGradientElements elements;
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        StoreOutputGradient(offset + k * outputGradientStep, elements[k]);
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+    outputGradientTensor[offset / OUTPUT_GRADIENT_VECTOR] = elements;
 #endif
 }
 

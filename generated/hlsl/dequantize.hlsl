@@ -78,11 +78,7 @@ typedef QUANTIZATION1_STORED Quantization1Elements;
 #else
 typedef vector<QUANTIZATION1_STORED, QUANTIZATION1_VECTOR> Quantization1Elements;
 #endif
-#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
-typedef OUTPUT_STORED OutputElements;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<Quantization0Elements> quantizationTensors0 : register(t1);

@@ -76,10 +76,11 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
+typedef OUTPUT_STORED OutputElements;
 
-[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(u1);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(u2);
 [[vk::binding(4, 0)]] RWStructuredBuffer<float> scratch : register(u3);
@@ -260,8 +261,6 @@ float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
 float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
@@ -342,34 +341,30 @@ Position LocateVector(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out float elements[VECTOR])
+void LoadInputElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if INPUT_VECTOR > 1
-    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadInput(offset + k * inputStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
+    {
+        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_VECTOR; l++)
+            values[k + l] = (INPUT_VALUE)elements[l];
+    }
 }
 
-void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
+void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-    uint k;
-#if OUTPUT_VECTOR > 1
+#if OUTPUT_VECTOR == 1
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        StoreOutput(offset + k * outputStep, values[k]);
+#else
     uint word = 0;
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        word |= ((uint)elements[k] & 0xff) << (8 * k);
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
     outputTensor[offset / 4] = word;
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        StoreOutput(offset + k * outputStep, elements[k]);
 #endif
 }
 

@@ -58,11 +58,7 @@ struct Dimension
 
 typedef vector<A_STORED, A_VECTOR> AElements;
 typedef vector<B_STORED, B_VECTOR> BElements;
-#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
-typedef OUTPUT_STORED OutputElements;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<BElements> bTensor : register(t1);

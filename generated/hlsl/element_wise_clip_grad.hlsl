@@ -76,10 +76,10 @@ typedef INPUT_GRADIENT_STORED InputGradientElements;
 #else
 typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientElements;
 #endif
-#if VECTOR > 1 && OUTPUT_GRADIENT_BITS >= 16
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
-#else
+#if OUTPUT_GRADIENT_BITS < 16
 typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
+#else
+typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);

@@ -75,11 +75,7 @@ typedef ZERO_POINT_STORED ZeroPointElements;
 #else
 typedef vector<ZERO_POINT_STORED, ZERO_POINT_VECTOR> ZeroPointElements;
 #endif
-#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
-typedef OUTPUT_STORED OutputElements;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t1);

@@ -78,10 +78,10 @@ typedef EXPONENT_STORED ExponentElements;
 #else
 typedef vector<EXPONENT_STORED, EXPONENT_VECTOR> ExponentElements;
 #endif
-#if VECTOR > 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
+#if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
+#else
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);

@@ -50,11 +50,7 @@ struct Dimension
 };
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
-typedef OUTPUT_STORED OutputElements;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);

@@ -64,10 +64,10 @@ typedef INPUT_STORED InputElements;
 #else
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #endif
-#if VECTOR > 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
+#if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
+#else
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);

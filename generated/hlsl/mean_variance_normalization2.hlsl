@@ -101,15 +101,15 @@
 #define ACTIVATION_KINDS 0
 #endif
 
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
-typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleBuffer;
-typedef vector<BIAS_STORED, BIAS_VECTOR> BiasBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
+typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
+typedef vector<BIAS_STORED, BIAS_VECTOR> BiasElements;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
-[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<BiasBuffer> biasTensor : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<BiasElements> biasTensor : register(t2);
+[[vk::binding(3, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<float> scratch : register(u1);
 
 struct Activation
@@ -429,12 +429,6 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-
-SCALE_VALUE LoadScale(uint offset) { return (SCALE_VALUE)scaleTensor[offset]; }
-
-BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
-
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 // Applies fused activation `number` to a result
@@ -572,67 +566,57 @@ Position LocateVector(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out float elements[VECTOR])
+void LoadInputElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if INPUT_VECTOR > 1
-    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadInput(offset + k * inputStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
+    {
+        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_VECTOR; l++)
+            values[k + l] = (INPUT_VALUE)elements[l];
+    }
 }
 
-void LoadScaleElements(uint offset, out float elements[VECTOR])
+void LoadScaleElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if SCALE_VECTOR > 1
-    const ScaleBuffer found = scaleTensor[offset / SCALE_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (SCALE_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadScale(offset + k * scaleStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += SCALE_VECTOR)
+    {
+        const ScaleElements elements = scaleTensor[(offset + k * scaleStep) / SCALE_VECTOR];
+        [unroll]
+        for (uint l = 0; l < SCALE_VECTOR; l++)
+            values[k + l] = (SCALE_VALUE)elements[l];
+    }
 }
 
-void LoadBiasElements(uint offset, out float elements[VECTOR])
+void LoadBiasElements(uint offset, out float values[VECTOR])
 {
-    uint k;
-#if BIAS_VECTOR > 1
-    const BiasBuffer found = biasTensor[offset / BIAS_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (BIAS_VALUE)found[k];
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)LoadBias(offset + k * biasStep);
-#endif
+    for (uint k = 0; k < VECTOR; k += BIAS_VECTOR)
+    {
+        const BiasElements elements = biasTensor[(offset + k * biasStep) / BIAS_VECTOR];
+        [unroll]
+        for (uint l = 0; l < BIAS_VECTOR; l++)
+            values[k + l] = (BIAS_VALUE)elements[l];
+    }
 }
 
 // Epilogue: the element at an offset, given what is computed for it
 OUTPUT_VALUE Finished(uint at, float total) { return (OUTPUT_VALUE)total; }
 
-void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
+void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-    uint k;
-#if OUTPUT_VECTOR > 1
-    OutputBuffer stored;
+#if OUTPUT_VECTOR == 1
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        stored[k] = (OUTPUT_STORED)Finished(offset + k, elements[k]);
-    outputTensor[offset / OUTPUT_VECTOR] = stored;
+    for (uint k = 0; k < VECTOR; k++)
+        StoreOutput(offset + k * outputStep, Finished(offset + k * outputStep, values[k]));
 #else
+    OutputElements elements;
     [unroll]
-    for (k = 0; k < VECTOR; k++)
-        StoreOutput(offset + k * outputStep, Finished(offset + k * outputStep, elements[k]));
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
+    outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }
 

@@ -73,10 +73,10 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-#if INPUT_VECTOR > 1 && INPUT_BITS >= 16
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
+#if INPUT_BITS < 16
+typedef INPUT_STORED InputElements;
 #else
-typedef INPUT_STORED InputBuffer;
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #endif
 #define CHOOSES (FUNCTION == 0 || FUNCTION == 1)  // the result is an element's index
 #define RANKS (FUNCTION == 0 || FUNCTION == 1 || FUNCTION == 7 || FUNCTION == 8)  // elements are compared by rank
@@ -100,7 +100,7 @@ struct State
 #endif
 };
 
-[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<State> scratch : register(u1);
 
@@ -411,17 +411,6 @@ float Sqrt(float x)
 }
 #endif
 
-INPUT_VALUE LoadInput(uint offset)
-{
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
-#else
-    return (INPUT_VALUE)inputTensor[offset];
-#endif
-}
-
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
@@ -484,23 +473,25 @@ Position LocateVector(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out INPUT_VALUE elements[VECTOR])
+void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
 {
-    uint k;
-#if INPUT_VECTOR > 1
-    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
-    for (k = 0; k < VECTOR; k++)
+    for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
+    {
 #if INPUT_BITS < 16
-        elements[k] = (INPUT_VALUE)(found << (24 - 8 * k)) >> 24;
+        const uint place = offset + k * inputStep;
+        const uint perWord = 32 / INPUT_BITS;
+        const uint word = inputTensor[place / perWord] >> (place % perWord * INPUT_BITS);
+        [unroll]
+        for (uint l = 0; l < INPUT_VECTOR; l++)
+            values[k + l] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (l + 1))) >> (32 - INPUT_BITS);
 #else
-        elements[k] = (INPUT_VALUE)found[k];
+        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_VECTOR; l++)
+            values[k + l] = (INPUT_VALUE)elements[l];
 #endif
-#else
-    [unroll]
-    for (k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_VALUE)LoadInput(offset + k * inputStep);
-#endif
+    }
 }
 
 // Epilogue: the element at an offset, given what is computed for it

@@ -60,10 +60,10 @@ struct Dimension
     uint reserved0;
 };
 
-#if VECTOR > 1 && OUTPUT_GRADIENT_BITS >= 16
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
-#else
+#if OUTPUT_GRADIENT_BITS < 16
 typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
+#else
+typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);

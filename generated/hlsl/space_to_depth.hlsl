@@ -59,10 +59,10 @@ struct Dimension
     uint reserved0;
 };
 
-#if VECTOR > 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
+#if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
+#else
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);

@@ -57,10 +57,10 @@ struct Dimension
     int inputSizes, inputSizesReciprocal;
 };
 
-#if VECTOR > 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
+#if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
+#else
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);

@@ -42,11 +42,7 @@ struct Dimension
     uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
-#if VECTOR > 1
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
-typedef OUTPUT_STORED OutputElements;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
