@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from spoiled import with_operators
 
 ROOT = Path(__file__).parents[1]
 
 
 def write(specs: Path, operators: Mapping[str, str]) -> None:
     """The specs with only these operators, whose texts are given by the names of their files."""
-    shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+    with_operators(specs)
     (specs / "operators/others").mkdir(parents=True)
     (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
     for slug, text in operators.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import types
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,9 +24,9 @@ from dmlgen.schedules.schedule import Schedule
 from dmlops.gpu import planner_inputs
 from dmlops.gpu.programs import Programs
 from operator_runs import description
+from spoiled import SPECS, with_operators
 from whole_registry import whole_registry
 
-SPECS = Path(__file__).parent.parent / "specs"
 _TEMPLATES = Templates(TEMPLATES)
 _COMPUTE = re.compile(r"(?m)^compute:\n(?:  .*\n)+")
 
@@ -43,8 +42,7 @@ class Variant:
     def __init__(
         self, folder: Path, operator: str, section: str, replaced: Mapping[str, str] | None = None
     ) -> None:
-        specs = folder / "specs"
-        shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+        specs = with_operators(folder / "specs")
         (path,) = (SPECS / "operators").rglob(f"{operator.lower()}.yaml")
         text = path.read_text(encoding="utf-8")
         for old, new in (replaced or {}).items():

@@ -14,6 +14,24 @@ from dmlgen.resolve import load_registry
 SPECS = Path(__file__).parent.parent / "specs"
 
 
+def with_operators(specs: Path, *operators: str) -> Path:
+    """A copy of the specs with only these operators, by the paths of their files, and what all share."""
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+    for name in operators:
+        (specs / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SPECS / name, specs / name)
+    return specs
+
+
+def with_changed(specs: Path, operator: str, old: str, new: str) -> Path:
+    """A copy of the specs with only this operator, in whose file one text replaces another once."""
+    path = with_operators(specs, operator) / operator
+    text = path.read_text(encoding="utf-8")
+    assert old in text, "the text to replace is no longer in the spec"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return specs
+
+
 @dataclass(frozen=True)
 class Spoil:
     """Replace `old` by `new` in `file`; a finding `code` stands at the text `at` of the spoiled file.
@@ -33,11 +51,7 @@ class Spoil:
 
     def check(self, folder: Path) -> None:
         """Loads the spoiled specs, in a folder, and looks for the finding."""
-        specs = folder / "specs"
-        shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-        operator = self.of or self.file
-        (specs / operator).parent.mkdir(parents=True)
-        shutil.copy(SPECS / operator, specs / operator)
+        specs = with_operators(folder / "specs", self.of or self.file)
         path = specs / self.file
         before = path.read_text(encoding="utf-8")
         start = before.index("compute:") if "compute:" in before else 0

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from dmlgen.analysis.keyed import keyed
 from dmlgen.lint import lint
 from dmlgen.resolve import load_registry
-from spoiled import SPECS, Spoil
+from spoiled import Spoil, with_changed, with_operators
 
 GEMM = "operators/matrix/gemm.yaml"
 AVERAGE = "operators/pooling/average_pooling.yaml"
@@ -106,11 +105,7 @@ def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Pa
     [("Product[at]", True), ("2 * Product[at]", False), ("Product[[0 for d in range(r)]]", False)],
 )
 def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path: Path) -> None:
-    specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    for name in (GEMM, "operators/activation/activation_softmax.yaml"):
-        (specs / name).parent.mkdir(parents=True)
-        shutil.copy(SPECS / name, specs / name)
+    specs = with_operators(tmp_path / "specs", GEMM, "operators/activation/activation_softmax.yaml")
     path = specs / GEMM
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("apply_activation(Product[at]", f"apply_activation({row}"), encoding="utf-8")
@@ -137,13 +132,7 @@ def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path
 def test_what_an_operator_in_place_reads_and_writes(
     old: str, new: str, says: str | None, tmp_path: Path
 ) -> None:
-    name = "operators/training/adam_optimizer.yaml"
-    specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    (specs / name).parent.mkdir(parents=True)
-    text = (SPECS / name).read_text(encoding="utf-8")
-    assert old in text
-    (specs / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    specs = with_changed(tmp_path / "specs", "operators/training/adam_optimizer.yaml", old, new)
     found = [finding.message for finding in lint(load_registry(specs)) if finding.code == "in-place"]
     assert len(found) == (says is not None), found
     assert all(str(says) in message for message in found)
@@ -163,13 +152,7 @@ def test_what_an_operator_in_place_reads_and_writes(
     ],
 )  # fmt: skip
 def test_which_maxima_go_by_key(old: str, new: str, fits: bool, tmp_path: Path) -> None:
-    name = "operators/pooling/max_unpooling.yaml"
-    specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    (specs / name).parent.mkdir(parents=True)
-    text = (SPECS / name).read_text(encoding="utf-8")
-    assert old in text
-    (specs / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    specs = with_changed(tmp_path / "specs", "operators/pooling/max_unpooling.yaml", old, new)
     defines = load_registry(specs).operator["MAX_UNPOOLING"].defines
     assert defines is not None
     assert (keyed(defines.tensors[0]) is not None) == fits

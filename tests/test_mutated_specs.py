@@ -19,8 +19,8 @@ from dmlgen.outputs import c, definition, hlsl, python, python_schedule
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.resolve import load_registry
+from spoiled import SPECS, with_operators
 
-SPECS = Path(__file__).parent.parent / "specs"
 COUNT = int(os.environ.get("DMLGEN_MUTATIONS", "200"))
 SEED = int(os.environ.get("DMLGEN_SEED", "1"))
 NAME = re.compile(r"(?m)^  (\w+)(?:\([^)]*\))?:")
@@ -29,6 +29,7 @@ WORD, WHOLE, PAIR = (
     re.compile(r"(?<![\w.])\d+(?![\w.])"),
     re.compile(r"\w+: [^,}]+, "),
 )
+
 PROSE = re.compile(r"\s*(?:- )?(?:summary|because|message|says|page|where|text|registry|hint):|\s*#|\s*$")
 EXACT = ("identifier-unlisted", "identifier-gone")  # findings of the list of identifiers
 _TEMPLATES = Templates(TEMPLATES)  # one, since compiling templates takes longer than rendering an operator
@@ -61,8 +62,7 @@ def _changed(line: str, names: list[str], choice: Random) -> Iterator[str]:
 def test_a_changed_spec_is_a_finding_or_another_spec(tmp_path: Path) -> None:
     choice = Random(SEED)
     paths = sorted((SPECS / "operators").glob("*/*.yaml"))
-    specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+    specs = with_operators(tmp_path / "specs")
     changed: dict[str, str] = {}
     for number in range(COUNT):
         path = paths[number * len(paths) // COUNT]
@@ -84,7 +84,7 @@ def test_a_changed_spec_is_a_finding_or_another_spec(tmp_path: Path) -> None:
 def _accepted(folder: Path, path: Path) -> None:
     """An operator alone has findings, or every output prints it."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(SPECS, folder, ignore=shutil.ignore_patterns("operators", "counterparts"))
+    with_operators(folder)
     (folder / "operators/one").mkdir(parents=True)
     shutil.copy(path, folder / "operators/one")
     try:

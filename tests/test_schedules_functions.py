@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.outputs import hlsl
-from dmlgen.outputs.render import Templates
-from dmlgen.project import TEMPLATES
-from schedule_cases import Variant
+from schedule_cases import Variant, shader
 
 X = "InputTensor[at]"
 WEIGHT = f"0.5 * (1 + erf({X} * 0.7071067811865476))"
+
+
+def shader_of(folder: Path, operator: str, let: str, value: str) -> str:
+    lets = f"  let:\n{let}" if let else ""
+    section = f'compute:\n{lets}  outputs:\n    OutputTensor: "{value}"\n'
+    return shader(Variant(folder, operator, section).registry)
 
 
 @pytest.mark.parametrize(
@@ -34,11 +37,8 @@ WEIGHT = f"0.5 * (1 + erf({X} * 0.7071067811865476))"
     ],
 )
 def test_what_is_gelu(weight: str, value: str, recognized: bool, tmp_path: Path) -> None:
-    let = f'  let:\n    weight: "{weight}"\n' if weight else ""
-    section = f'compute:\n{let}  outputs:\n    OutputTensor: "{value}"\n'
-    variant = Variant(tmp_path, "ACTIVATION_GELU", section)
-    (shader,) = hlsl.render(variant.registry, Templates(TEMPLATES)).values()
-    assert (b"Gelu(input)" in shader) == recognized
+    text = shader_of(tmp_path, "ACTIVATION_GELU", f'    weight: "{weight}"\n' if weight else "", value)
+    assert ("Gelu(input)" in text) == recognized
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,5 @@ def test_what_is_gelu(weight: str, value: str, recognized: bool, tmp_path: Path)
     ],
 )
 def test_what_is_softplus(value: str, recognized: bool, tmp_path: Path) -> None:
-    section = f'compute:\n  let:\n    z: "Beta * InputTensor[at]"\n  outputs:\n    OutputTensor: "{value}"\n'
-    variant = Variant(tmp_path, "ACTIVATION_PARAMETRIC_SOFTPLUS", section)
-    (shader,) = hlsl.render(variant.registry, Templates(TEMPLATES)).values()
-    assert (b"Softplus(z)" in shader) == recognized
+    text = shader_of(tmp_path, "ACTIVATION_PARAMETRIC_SOFTPLUS", '    z: "Beta * InputTensor[at]"\n', value)
+    assert ("Softplus(z)" in text) == recognized

@@ -6,28 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.views import NO_VIEW, view_before, view_in, view_of
 from schedule_cases import Variant
 from test_schedules_rows import section
 
-NUMBERS = {
-    f"{name}Tensor": number
-    for number, name in enumerate(
-        (
-            "Query",
-            "Key",
-            "Value",
-            "StackedQueryKey",
-            "StackedKeyValue",
-            "StackedQueryKeyValue",
-            "PastKey",
-            "PastValue",
-            "Output",
-        )
-    )
-}
+NAMES = "Query Key Value StackedQueryKey StackedKeyValue StackedQueryKeyValue PastKey PastValue Output"
+NUMBERS = {f"{name}Tensor": number for number, name in enumerate(NAMES.split())}
+HEADS = "KeyValueHeads: HeadCount\n"
 ROW = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
+
+
+def lowered(folder: Path, old: str, new: str) -> OutputDefinitions:
+    """What the shader of attention computes, with one text of its section in place of another."""
+    text = section("MULTIHEAD_ATTENTION")
+    assert old in text
+    defines = Variant(folder, "MULTIHEAD_ATTENTION", text.replace(old, new)).lowered.defines
+    assert defines is not None
+    return defines
 
 
 @pytest.mark.parametrize(
@@ -46,12 +43,7 @@ ROW = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
     ],
 )
 def test_what_views_are(query: str, fits: bool, tmp_path: Path) -> None:
-    text = section("MULTIHEAD_ATTENTION").replace(
-        "KeyValueHeads: HeadCount\n", f'KeyValueHeads: HeadCount\n    query(b, h, s, e): "{query}"\n'
-    )
-    assert query in text
-    defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
-    assert defines is not None
+    defines = lowered(tmp_path, HEADS, f'{HEADS}    query(b, h, s, e): "{query}"\n')
     found = {one.name: view_of(written(one.value, {}), NUMBERS) != NO_VIEW for one in defines.tensors}
     assert found["Query"] == fits
     assert found["PresentKey"] and not found["Context"]
@@ -70,12 +62,7 @@ def test_what_views_are(query: str, fits: bool, tmp_path: Path) -> None:
 )
 def test_what_stands_before(old: str, fits: bool, tmp_path: Path) -> None:
     """The keys that are not new ones; without limits, nothing says which these are."""
-    text = section("MULTIHEAD_ATTENTION").replace(
-        "KeyValueHeads: HeadCount\n", f'KeyValueHeads: HeadCount\n    is_past(P, c): "{old}"\n'
-    )
-    assert old in text
-    defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
-    assert defines is not None
+    defines = lowered(tmp_path, HEADS, f'{HEADS}    is_past(P, c): "{old}"\n')
     found = {one.name: view_before(written(one.value, {}), NUMBERS) != NO_VIEW for one in defines.tensors}
     assert found["PresentKey"] == fits
     assert not found["Query"] and not found["Context"]
@@ -94,9 +81,6 @@ def test_what_stands_before(old: str, fits: bool, tmp_path: Path) -> None:
     ],
 )
 def test_where_outputs_have_the_entries(place: str, fits: bool, tmp_path: Path) -> None:
-    text = section("MULTIHEAD_ATTENTION").replace("MergedHeads[align(at, 3, 0)]", f"Context[{place}]")
-    assert place in text
-    defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
-    assert defines is not None
+    defines = lowered(tmp_path, "MergedHeads[align(at, 3, 0)]", f"Context[{place}]")
     found = view_in("OutputTensor", defines.outputs["OutputTensor"], "Context", NUMBERS)
     assert (found != NO_VIEW) == fits

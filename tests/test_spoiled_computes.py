@@ -19,8 +19,8 @@ from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.resolve import load_registry
 from dmlgen.schedules.cases import written
+from spoiled import SPECS, with_operators
 
-SPECS = Path(__file__).parent.parent / "specs"
 SECTION = re.compile(r"(?m)^compute:\n(?:  .*\n)+")
 WORD = re.compile(r"#.*|[A-Za-z_]\w*(?:-[a-z]+)*")
 FAMILIES = sorted(path.name for path in (SPECS / "operators").iterdir())
@@ -73,8 +73,7 @@ def _spoils(file: Path) -> Iterator[Spoil]:
 
 @pytest.mark.parametrize("half", [FAMILIES[::2], FAMILIES[1::2]], ids=["half", "other half"])
 def test_one_letter_is_found(half: list[str], tmp_path: Path) -> None:
-    specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+    specs = with_operators(tmp_path / "specs")
     copies = {specs / "operators" / str(n) / spoil.file.name: spoil for n, spoil in enumerate(spoils(half))}
     for path, spoil in copies.items():
         path.parent.mkdir(parents=True)
@@ -100,7 +99,7 @@ def _meaning(path: Path, folder: Path) -> list[ir.Expr]:
     """What an operator computes, with names and loop variables written out."""
     specs = folder / "alone"
     shutil.rmtree(specs, ignore_errors=True)
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+    with_operators(specs)
     (specs / "operators/one").mkdir(parents=True)
     shutil.copy(path, specs / "operators/one")
     (operator,) = load_registry(specs).operators
