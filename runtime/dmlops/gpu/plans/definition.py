@@ -198,11 +198,12 @@ def dispatch_passes(
 
 def read_in(shader: DefinitionShader, one: Pass, step: int, is_alone: bool) -> int:
     """The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads
-    fewer, unless its dispatch runs all of them."""
-    if one.is_along and step == 0 and not is_alone:
+    fewer, unless its dispatch runs all of them. Later ones also read the count of steps, which is written
+    along with tensors."""
+    if one.is_along and not is_alone:
         for sums in shader.sums:
             if sums.number == one.number:
-                return sums.begins
+                return sums.begins if step == 0 else one.reads | one.writes
     return one.reads
 
 
