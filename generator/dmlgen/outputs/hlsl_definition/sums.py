@@ -154,6 +154,10 @@ def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums, number: int) -> 
         assert isinstance(one.coordinate, ir.ListOf)
         return printer.deciding(ir.ListOf((*one.coordinate.items[:-1], ir.ZERO)))
 
+    def value_of(name: str, value: ir.Expr) -> str:
+        printer.subject = name
+        return printer.value(value, False)
+
     factor = form.factor
     together = [one for one in sums.passes if one.along and one.when == form.when]
     # Then all of them, or none, have cooperative matrices.
@@ -163,9 +167,7 @@ def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums, number: int) -> 
     return SumsPass(
         number=number,
         form=form,
-        values=tuple(
-            (printer.kept[name], local(name), printer.value(value, False)) for name, value in form.values
-        ),
+        values=tuple((printer.kept[name], local(name), value_of(name, one)) for name, one in form.values),
         before=tuple((name, printer.value(value, False)) for name, value in form.before),
         reads=_entries([factor, *others]),
         begins=_entries(first),
