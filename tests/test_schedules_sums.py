@@ -178,6 +178,14 @@ def test_a_step_takes_one_dispatch() -> None:
         assert dispatches(desc) == 1 + (1 if name in ALONE else each * steps), name
 
 
+def test_later_steps_have_the_same_constants() -> None:
+    """So that they stay in a device's cache if dispatches share them."""
+    for name in CASES.keys() - ALONE:
+        found = gpu.plan(described(name)).dispatches
+        steps = {(one.defines["PASS"], one.constants) for one in found if "SUM_ROWS" in one.defines}
+        assert len(steps) == (5 if "reset first" in name else 3), name  # the input, and the first step
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_networks_give_what_their_equations_say(name: str, device: Any) -> None:
     """Beside the reference also beside ONNX's equations, one batch, step and direction after the other."""
