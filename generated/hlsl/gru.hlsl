@@ -761,14 +761,14 @@ bool Active(List at) { return !SEQUENCE_LENGTHS_PRESENT || Entry(at, 0) <= Lengt
 
 REAL_VALUE Act(List at, REAL_VALUE x, int n) { return Activate(x, Entry(at, 1) * functionCount + n); }
 
-REAL_VALUE OutputSingleChoice(List at)
+REAL_VALUE UpdateChoice(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
         return (REAL_VALUE)0.0f;
     return Act(at, read0 + (total0 + read1), 0);
 }
 
-REAL_VALUE OutputSingleChoice2(List at)
+REAL_VALUE ResetChoice(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
         return (REAL_VALUE)0.0f;
@@ -782,7 +782,7 @@ REAL_VALUE Initial(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE OutputSingleChoice3(List at, REAL_VALUE Update, REAL_VALUE Reset)
+REAL_VALUE HiddenChoice(List at, REAL_VALUE Update, REAL_VALUE Reset)
 {
     if (Entry(at, 0) == 0)
         return Initial(at);
@@ -808,14 +808,14 @@ REAL_VALUE InputTerm(List at, int g)
 
 REAL_VALUE Previous(List at) { return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8))); }
 
-REAL_VALUE OutputSingleChoice4(List at)
+REAL_VALUE ResetChoice2(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
         return (REAL_VALUE)0.0f;
     return Act(at, read2 + (total1 + read3), 0) * read4;
 }
 
-REAL_VALUE OutputSingleChoice5(List at)
+REAL_VALUE HiddenChoice2(List at)
 {
     if (Entry(at, 0) == 0)
         return Initial(at);
@@ -835,7 +835,6 @@ static const bool isRecurrent = false;  // whether it runs along steps, the firs
 #define FACTORS inputTensor
 #define FACTOR(position) (float)LoadInput(position)
 #define FACTORS_STRIDE (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]
-
 #elif PASS == 3
 static const uint SUMS = 3;
 static const uint DIMENSIONS[3] = { 8, 4, 2 };  // of the result along which rows run, columns, and others, as bits
@@ -846,7 +845,6 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 #define FACTORS scratch
 #define FACTOR(position) asfloat(ScratchWord(position))
 #define FACTORS_STRIDE 1
-
 #elif PASS == 4
 static const uint SUMS = 2;
 static const uint DIMENSIONS[3] = { 8, 4, 2 };  // of the result along which rows run, columns, and others, as bits
@@ -857,7 +855,6 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 #define FACTORS scratch
 #define FACTOR(position) asfloat(ScratchWord(position))
 #define FACTORS_STRIDE 1
-
 #elif PASS == 5
 static const uint SUMS = 1;
 static const uint DIMENSIONS[3] = { 8, 4, 2 };  // of the result along which rows run, columns, and others, as bits
@@ -868,7 +865,6 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 #define FACTORS scratch
 #define FACTOR(position) asfloat(ScratchWord(position))
 #define FACTORS_STRIDE 1
-
 #endif
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
@@ -981,14 +977,94 @@ float Sum(uint number, uint row, uint column)
     }
     return total;
 }
+
+typedef uint4 LeftVector;
+static const uint leftVectors = tileRows * eights, leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+
+struct LeftReader
+{
+    uint from[leftLoads];  // where the lines of a thread's vectors start
+};
+
+LeftReader OpenLeft(uint thread)
+{
+    LeftReader reader;
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+        reader.from[i] = LoadWord(PositionOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)),
+            NON_PRIVATE);
+    return reader;
+}
+
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+{
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        next[i] = uint4(0, 0, 0, 0);
+        if (k < end && number / eights < SUMS * SUM_ROWS)
+            next[i] = WEIGHTS[(reader.from[i] + k) / 8];
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+            StoreShared(tiles[number / eights * leftPitch + number % eights], next[i], NON_PRIVATE);
+    }
+}
+
+typedef uint4 RightVector;
+static const uint rightVectors = TILE_COLUMNS * eights, rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+
+struct RightReader
+{
+    uint from[rightLoads];  // where the lines of a thread's vectors start
+};
+
+RightReader OpenRight(uint thread)
+{
+    RightReader reader;
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+        reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, TILE_COLUMNS - 1)),
+            NON_PRIVATE);
+    return reader;
+}
+
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        next[i] = uint4(0, 0, 0, 0);
+        if (k < end && number / eights < TILE_COLUMNS)
+            next[i] = FACTORS[(reader.from[i] + k) / 8];
+    }
+}
+
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
+    }
+}
 #else
 static const uint FOUR = OWN_COLUMNS < 4 ? OWN_COLUMNS : 4;  // columns in one shared-memory vector
-static const uint threadsAcross = TILE_COLUMNS / OWN_COLUMNS;
-// blocks of sums; each is shared by BLOCK_THREADS threads
-static const uint SHARES = SUM_ROWS / OWN_ROWS * threadsAcross;
-static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
-// of a thread, for each sum
-static const uint stepDepth = TILE_DEPTH, fetches = TILE_DEPTH / (BLOCK_THREADS * WEIGHTS_VECTOR);
+static const uint wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = SUM_ROWS / OWN_ROWS,
+    WAVES = wavesAcross * wavesDown;
+static const uint LANES = NUM_THREADS / WAVES;  // of a wave
+static const uint stepDepth = TILE_DEPTH, fetches = TILE_DEPTH / (LANES * WEIGHTS_VECTOR);  // of a thread, for each sum
 static const uint pitch = TILE_COLUMNS / FOUR + (TILE_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint partials = SUMS * OWN_ROWS * OWN_COLUMNS;  // of a thread
 // this many of which are reduced at a time
@@ -996,7 +1072,7 @@ static const uint TOGETHER = partials < 4096 / NUM_THREADS ? partials : 4096 / N
 static const uint tileSize = stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
 static const uint rightLoads = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS;
 static const uint totalsDown = SUMS * OWN_ROWS, totalsAcross = OWN_COLUMNS / FOUR, leftLoads = fetches * totalsDown;
-static const uint sideColumns = TILE_COLUMNS, atOnce = TILE_COLUMNS, wavesAcross = 1;
+static const uint sideColumns = OWN_COLUMNS, atOnce = OWN_COLUMNS;
 static const uint readsStart = SUMS * SUM_ROWS;
 #define AHEAD 1  // tiles prefetched into registers
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
@@ -1006,14 +1082,126 @@ static const uint readsStart = SUMS * SUM_ROWS;
 typedef vector<float, FOUR> SumMatrix;
 typedef vector<float, WEIGHTS_VECTOR> LeftVector;
 typedef float RightVector;
+static uint wave, lane;
+static LeftVector weights[leftLoads];  // of the current step
 // the factor's tile, stored by k; then the threads' partial sums
 groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float added[SUMS * SUM_ROWS * TILE_COLUMNS];
 groupshared uint positions[readsStart + TILE_COLUMNS];  // where weights and factors start
 
 SumMatrix Filled(float entry) { return (SumMatrix)entry; }
-
 float Sum(uint number, uint row, uint column) { return added[(number * TILE_COLUMNS + column) * SUM_ROWS + row]; }
+
+typedef uint LeftReader;  // a thread's first row
+typedef uint RightReader;
+LeftReader OpenLeft(uint thread) { return wave / wavesAcross * OWN_ROWS; }
+RightReader OpenRight(uint thread) { return 0; }
+
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+{
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint k = product + (i / totalsDown * LANES + lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        next[i] = (LeftVector)0;
+        if (k < end)
+            next[i] = (LeftVector)WEIGHTS[(positions[n / OWN_ROWS * SUM_ROWS + reader + n % OWN_ROWS]
+                + k * WEIGHTS_STRIDE) / WEIGHTS_VECTOR];
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+        weights[i] = next[i];
+}
+
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
+        next[i] = 0;
+        if (k < end)
+            next[i] = FACTOR(PositionOf(readsStart + column) + k * FACTORS_STRIDE);
+    }
+}
+
+// Stores factors permuted along k, so that the lanes of a sum read adjacent vectors
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint column = number / stepDepth, k = number % stepDepth;
+        const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
+            + column / FOUR;
+        if (column < TILE_COLUMNS)
+            held[position][column % FOUR] = next[i];
+    }
+}
+
+// Accumulates a thread's share of a step's products
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+{
+    [unroll]
+    for (uint i = 0; i < fetches * WEIGHTS_VECTOR; i++)
+    {
+        const uint position = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
+            * pitch + waveLeft / FOUR;
+        [unroll]
+        for (uint j = 0; j < totalsAcross; j++)
+        {
+            const SumMatrix factor = held[position + j];
+            [unroll]
+            for (uint n = 0; n < totalsDown; n++)
+                totals[n][j] = mad((SumMatrix)weights[i / WEIGHTS_VECTOR * totalsDown + n][i % WEIGHTS_VECTOR], factor,
+                    totals[n][j]);
+        }
+    }
+}
+
+// Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
+void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
+{
+    [unroll]
+    for (uint part = 0; part < partials; part += TOGETHER)
+    {
+        GroupBarrier();
+        [unroll]
+        for (uint i = 0; i < TOGETHER; i++)
+        {
+            const uint number = part + i, position = i * NUM_THREADS + thread;
+            if (number < partials)
+                held[position / FOUR][position % FOUR] =
+                    totals[number / OWN_COLUMNS][number % OWN_COLUMNS / FOUR][number % FOUR];
+        }
+        GroupBarrier();
+        [loop]
+        for (uint n = thread; n < TOGETHER * WAVES; n += NUM_THREADS)
+        {
+            const uint number = part + n / WAVES, of = n % WAVES;
+            if (number < partials)
+            {
+                float total = 0;
+                [unroll]
+                for (uint i = 0; i < LANES; i++)
+                {
+                    const uint position = n / WAVES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    total += held[position / FOUR][position % FOUR];
+                }
+                const uint row = of / wavesAcross * OWN_ROWS + number / OWN_COLUMNS % OWN_ROWS;
+                const uint column = of % wavesAcross * OWN_COLUMNS + number % OWN_COLUMNS;
+                added[(number / (OWN_COLUMNS * OWN_ROWS) * TILE_COLUMNS + column) * SUM_ROWS + row] = total;
+            }
+        }
+    }
+    GroupBarrier();
+}
 #endif
 // What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
 // products of large float32 matrices are 1.14 times as fast.
@@ -1140,11 +1328,11 @@ void FinishElement(List at, uint row, uint column)
     total0 = Sum(0, row, column);
     total1 = Sum(1, row, column);
     total2 = Sum(2, row, column);
-    const float Update = OutputSingleChoice(at);
+    const float Update = UpdateChoice(at);
     WriteKeptUpdate(number, Update);
-    const float Reset = OutputSingleChoice2(at);
+    const float Reset = ResetChoice(at);
     WriteKeptReset(number, Reset);
-    const float Hidden = OutputSingleChoice3(at, Update, Reset);
+    const float Hidden = HiddenChoice(at, Update, Reset);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
@@ -1186,9 +1374,9 @@ void FinishElement(List at, uint row, uint column)
     const uint number = ClampedIndex(at, keptUpdateSizes, KEPT_UPDATE_SIZES_LENGTH);
     total0 = Sum(0, row, column);
     total1 = Sum(1, row, column);
-    const float Update = OutputSingleChoice(at);
+    const float Update = UpdateChoice(at);
     WriteKeptUpdate(number, Update);
-    const float Reset = OutputSingleChoice4(at);
+    const float Reset = ResetChoice2(at);
     WriteKeptReset(number, Reset);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Reset, WaveGetLaneIndex() ^ 1);
@@ -1226,7 +1414,7 @@ void FinishElement(List at, uint row, uint column)
 {
     const uint number = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
     total0 = Sum(0, row, column);
-    const float Hidden = OutputSingleChoice5(at);
+    const float Hidden = HiddenChoice2(at);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
@@ -1237,214 +1425,7 @@ void FinishElement(List at, uint row, uint column)
 }
 #endif
 
-#if COOPERATIVE_MATRIX
-typedef uint4 LeftVector;
-static const uint leftVectors = tileRows * eights, leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
-
-struct LeftReader
-{
-    uint from[leftLoads];  // where the lines of a thread's vectors start
-};
-
-LeftReader OpenLeft(uint thread)
-{
-    LeftReader reader;
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-        reader.from[i] = LoadWord(PositionOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)),
-            NON_PRIVATE);
-    return reader;
-}
-
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        next[i] = uint4(0, 0, 0, 0);
-        if (k < end && number / eights < SUMS * SUM_ROWS)
-            next[i] = WEIGHTS[(reader.from[i] + k) / 8];
-    }
-}
-
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
-            StoreShared(tiles[number / eights * leftPitch + number % eights], next[i], NON_PRIVATE);
-    }
-}
-
-typedef uint4 RightVector;
-static const uint rightVectors = TILE_COLUMNS * eights, rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-
-struct RightReader
-{
-    uint from[rightLoads];  // where the lines of a thread's vectors start
-};
-
-RightReader OpenRight(uint thread)
-{
-    RightReader reader;
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-        reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, TILE_COLUMNS - 1)),
-            NON_PRIVATE);
-    return reader;
-}
-
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        next[i] = uint4(0, 0, 0, 0);
-        if (k < end && number / eights < TILE_COLUMNS)
-            next[i] = FACTORS[(reader.from[i] + k) / 8];
-    }
-}
-
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
-            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
-    }
-}
-#else
-struct LeftReader
-{
-    uint lane;
-    uint row;  // the thread's first
-    LeftVector weights[leftLoads];  // for the current step
-};
-
-LeftReader OpenLeft(uint thread)
-{
-    LeftReader reader = (LeftReader)0;
-    reader.lane = thread % BLOCK_THREADS;
-    reader.row = thread / BLOCK_THREADS / threadsAcross * OWN_ROWS;
-    return reader;
-}
-
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
-        next[i] = (LeftVector)0;
-        if (k < end)
-            next[i] = (LeftVector)WEIGHTS[(positions[n / OWN_ROWS * SUM_ROWS + reader.row + n % OWN_ROWS]
-                + k * WEIGHTS_STRIDE) / WEIGHTS_VECTOR];
-    }
-}
-
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-        reader.weights[i] = next[i];
-}
-
-typedef uint RightReader;  // a thread's first column
-
-RightReader OpenRight(uint thread) { return thread / BLOCK_THREADS % threadsAcross * OWN_COLUMNS; }
-
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
-        next[i] = 0;
-        if (k < end)
-            next[i] = FACTOR(PositionOf(readsStart + column) + k * FACTORS_STRIDE);
-    }
-}
-
-// Stores factors permuted along k, so that the lanes of a sum read adjacent vectors
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint column = number / stepDepth, k = number % stepDepth;
-        const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
-            + column / FOUR;
-        if (column < TILE_COLUMNS)
-            held[position][column % FOUR] = next[i];
-    }
-}
-
-// Accumulates a thread's share of a step's products
-void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[totalsDown][totalsAcross])
-{
-    [unroll]
-    for (uint i = 0; i < fetches * WEIGHTS_VECTOR; i++)
-    {
-        const uint position = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
-            + left.lane) * pitch + column / FOUR;
-        [unroll]
-        for (uint j = 0; j < totalsAcross; j++)
-        {
-            const SumMatrix factor = held[position + j];
-            [unroll]
-            for (uint n = 0; n < totalsDown; n++)
-                totals[n][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + n][i % WEIGHTS_VECTOR],
-                    factor, totals[n][j]);
-        }
-    }
-}
-
-// Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
-void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
-{
-    [unroll]
-    for (uint part = 0; part < partials; part += TOGETHER)
-    {
-        GroupBarrier();
-        [unroll]
-        for (uint i = 0; i < TOGETHER; i++)
-        {
-            const uint number = part + i, position = i * NUM_THREADS + thread;
-            if (number < partials)
-                held[position / FOUR][position % FOUR] =
-                    totals[number / OWN_COLUMNS][number % OWN_COLUMNS / FOUR][number % FOUR];
-        }
-        GroupBarrier();
-        [loop]
-        for (uint n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
-        {
-            const uint number = part + n / SHARES, of = n % SHARES;
-            if (number < partials)
-            {
-                float total = 0;
-                [unroll]
-                for (uint i = 0; i < BLOCK_THREADS; i++)
-                {
-                    const uint position = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
-                    total += held[position / FOUR][position % FOUR];
-                }
-                const uint row = of / threadsAcross * OWN_ROWS + number / OWN_COLUMNS % OWN_ROWS;
-                const uint column = of % threadsAcross * OWN_COLUMNS + number % OWN_COLUMNS;
-                added[(number / (OWN_COLUMNS * OWN_ROWS) * TILE_COLUMNS + column) * SUM_ROWS + row] = total;
-            }
-        }
-    }
-    GroupBarrier();
-}
-#endif
+static const uint3 BLOCK = uint3(SUM_ROWS, TILE_COLUMNS, 1);
 
 // Computes a block of rows and columns: first the sums of products, then, from these, whole elements.
 void AddUpStep(uint item, uint thread, uint step)
@@ -1452,11 +1433,14 @@ void AddUpStep(uint item, uint thread, uint step)
 #if COOPERATIVE_MATRIX
     lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
+#else
+    wave = thread / LANES;
+    lane = thread % LANES;
 #endif
     const uint3 extents = Extents(), last = extents - 1;
     const bool hasProducts = !isRecurrent || step > 0;
-    const uint down = (extents.x + SUM_ROWS - 1) / SUM_ROWS, across = (extents.y + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    const uint3 top = uint3(item % down * SUM_ROWS, item / down % across * TILE_COLUMNS, item / down / across);
+    const uint3 blocks = (extents + BLOCK - 1) / BLOCK;
+    const uint3 top = uint3(item % blocks.x, item / blocks.x % blocks.y, item / blocks.x / blocks.y) * BLOCK;
     uint n;
 
     [loop]
@@ -1480,9 +1464,7 @@ void AddUpStep(uint item, uint thread, uint step)
     const uint begin = 0, end = hasProducts ? WEIGHTS_DEPTH : 0;
     LeftReader leftReader = OpenLeft(thread);
     RightReader rightReader = OpenRight(thread);
-#if COOPERATIVE_MATRIX
     const uint waveTop = wave / wavesAcross % wavesDown * OWN_ROWS, waveLeft = wave % wavesAcross * OWN_COLUMNS;
-#endif
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
     RightVector Ahead(nextRight, AHEAD)[rightLoads];
     uint ahead;
@@ -1503,11 +1485,7 @@ void AddUpStep(uint item, uint thread, uint step)
         {
             FetchLeft(thread, leftReader, product + ahead * stepDepth, end, Ahead(nextLeft, ahead));
             FetchRight(thread, rightReader, product + ahead * stepDepth, end, Ahead(nextRight, ahead));
-#if COOPERATIVE_MATRIX
             MultiplyTile(waveTop, waveLeft, totals);
-#else
-            MultiplyTile(leftReader, rightReader, totals);
-#endif
             if (ahead + 1 < AHEAD || product < end)
             {
                 GroupBarrier();
@@ -1551,9 +1529,8 @@ void AddUpStep(uint item, uint thread, uint step)
 
 void AddUp(uint item, uint thread)
 {
-    const uint3 extents = Extents();
-    const uint items = (extents.x + SUM_ROWS - 1) / SUM_ROWS * ((extents.y + TILE_COLUMNS - 1) / TILE_COLUMNS)
-        * extents.z;
+    const uint3 blocks = (Extents() + BLOCK - 1) / BLOCK;
+    const uint items = blocks.x * blocks.y * blocks.z;
 #if SINGLE_GROUP
     [loop]
     for (uint number = 0; number < items * sizes[0].size; number++)

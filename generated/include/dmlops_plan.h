@@ -8835,15 +8835,15 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
 }
 
 /* The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads fewer, unless
-   its dispatch runs all of them. */
+   its dispatch runs all of them. Later ones also read the count of steps, which is written along with tensors. */
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, int64_t step, int is_alone) {
     (void)planning;
-    if (one->is_along && (step == 0) && !is_alone) {
+    if (one->is_along && !is_alone) {
         for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
             const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
             if (sums->number == one->number) {
-                return sums->begins;
+                return (step == 0) ? sums->begins : (one->reads | one->writes);
             }
         }
     }
