@@ -409,6 +409,7 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
         Tile(32, 64, 16, 16, 32, 3, 80),
         Tile(32, 128, 16, 16, 64, 4, 80),
         Tile(64, 64, 16, 32, 32, 5, 80),
+        Tile(64, 64, 16, 32, 64, 8, 80),
         Tile(64, 128, 16, 32, 64, 3, 80),
         Tile(128, 128, 16, 32, 64, 2, 80),
     ],

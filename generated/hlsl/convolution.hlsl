@@ -179,7 +179,11 @@
 #endif
 #if PASS == 2
 #define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
-#define AHEAD 1  // tiles prefetched into registers
+#if COOPERATIVE_MATRIX && TILE_DEPTH == 32 && WAVE_ROWS * WAVE_COLUMNS < 4096 && TAPS_AT_ONCE == 1 && RIGHT_VECTOR > 1
+#define AHEAD 2  // tiles prefetched into registers, if there are enough for that
+#else
+#define AHEAD 1
+#endif
 #endif
 
 #if PASS == 1
@@ -1382,14 +1386,17 @@ uint PartWords() { return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColu
 #if PASS == 2 || PASS == 4
 #define WHOLE_TAPS (TAP_PRODUCTS == TILE_DEPTH)  // whether all products of a tile belong to a single tap
 
-#if PHASED
-// The taps that the current phase meets: along each dimension a first one, and from there every period-th
+// The taps that the current matrix meets, those of a phase: along each dimension a first one, and from there every
+// period-th
 static uint phaseFirst[WINDOW_RANK];
 static uint phaseSizes[WINDOW_RANK];  // 1 or more
 static uint phaseTaps;  // taps of the phase in all
+static uint phaseGroup;  // its channel group
 
+#if PHASED
 // By the quotient, since Vulkan leaves the remainder of negative integers undefined
 bool IsMultiple(int number, int divisor) { return number / divisor * divisor == number; }
+#endif
 
 void EnterPhase(uint number)
 {
@@ -1397,39 +1404,25 @@ void EnterPhase(uint number)
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
-        const int divisor = windowDivisors[d / 4][d % 4], period = windowPeriods[d / 4][d % 4],
-            size = windowSizes[d / 4][d % 4];
+        phaseFirst[d] = 0;
+        phaseSizes[d] = (uint)windowSizes[d / 4][d % 4];
+#if PHASED
+        const int divisor = windowDivisors[d / 4][d % 4], period = windowPeriods[d / 4][d % 4];
         const uint above = number / (uint)divisor;
         const int sum = (int)(number - above * (uint)divisor) * windowSteps[d / 4][d % 4] + windowFirst[d / 4][d % 4];
         const int tap = windowTaps[d / 4][d % 4] * (divisor / period);  // step of the dividend from tap to tap
-        int first = 0;
         [loop]
-        while (first < period && !IsMultiple(sum + first * tap, divisor))
-            first++;
-        const bool isAny = first < min(period, size);
-        phaseFirst[d] = (uint)first;
-        phaseSizes[d] = isAny ? (uint)((size - 1 - first) / period + 1) : 1;
-        phaseTaps *= isAny ? phaseSizes[d] : 0;
+        while ((int)phaseFirst[d] < period && !IsMultiple(sum + (int)phaseFirst[d] * tap, divisor))
+            phaseFirst[d]++;
+        const bool isAny = phaseFirst[d] < min((uint)period, phaseSizes[d]);
+        phaseSizes[d] = isAny ? (phaseSizes[d] - 1 - phaseFirst[d]) / (uint)period + 1 : 1;
+        phaseTaps *= isAny ? 1 : 0;
         number = above;
-    }
-}
-
-uint SizeAlong(int d) { return phaseSizes[d]; }
-
-// The channel group that a matrix belongs to
-uint GroupOf(uint number)
-{
-    [unroll]
-    for (int d = 0; d < WINDOW_RANK; d++)
-        number /= (uint)windowDivisors[d / 4][d % 4];
-    return number;
-}
-#else
-#define phaseTaps taps
-#define GroupOf(number) (number)
-
-uint SizeAlong(int d) { return (uint)windowSizes[d / 4][d % 4]; }
 #endif
+        phaseTaps *= phaseSizes[d];
+    }
+    phaseGroup = number;
+}
 
 // Products per sum of the current matrix: the extent of k
 uint Depth() { return phaseTaps * channels; }
@@ -1448,7 +1441,7 @@ Pixel PixelOf(uint number, uint x)
     const List at = PositionOf(number, 0, x);
     Pixel pixel;
     pixel.isThere = x < matrixColumns && (TAPS_AT_ONCE > 1 || IsThere(at));
-    pixel.base = GroupOf(number) * channels * rightDepthStep;
+    pixel.base = phaseGroup * channels * rightDepthStep;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         pixel.base += d == ROW_AXIS ? 0 : (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
@@ -1478,8 +1471,8 @@ Step StepAt(uint tap, uint channel)
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? tap / SizeAlong(d) : 0;
-        step.tap[d] = tap - above * SizeAlong(d);
+        const uint size = phaseSizes[d], above = d > 0 ? tap / size : 0;
+        step.tap[d] = tap - above * size;
         tap = above;
     }
     return step;
@@ -1492,7 +1485,7 @@ uint GoToNextTap(inout Step step, uint carry)
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
         step.tap[d] += carry;
-        carry = step.tap[d] == SizeAlong(d) ? 1 : 0;
+        carry = step.tap[d] == phaseSizes[d] ? 1 : 0;
         step.tap[d] = carry != 0 ? 0 : step.tap[d];
     }
     return carry;
@@ -1543,14 +1536,8 @@ uint LeftStep(Step step)
     uint offset = step.channel * leftDepthStep;
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
-    {
-#if PHASED
-        const uint tap = phaseFirst[d] + step.tap[d] * (uint)windowPeriods[d / 4][d % 4];
-#else
-        const uint tap = step.tap[d];
-#endif
-        offset += tap * (uint)windowLeftSteps[d / 4][d % 4];
-    }
+        offset += (phaseFirst[d] + step.tap[d] * (uint)windowPeriods[d / 4][d % 4])
+            * (uint)windowLeftSteps[d / 4][d % 4];
     return offset;
 }
 #endif
@@ -1628,15 +1615,11 @@ void AddParts(uint group, uint thread)
     const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
     const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
     const uint item = group * beside + thread % beside, end = item < matrices * lines * across ? parts : 0;
-#if PHASED
-    // Neighboring threads take the phases of one position, whose elements are adjacent in the output, so that their
-    // stores coalesce.
-    const uint number = item % matrices, above = item / matrices;
-    const uint lineNumber = above / across, first = above % across * 4;
-#else
-    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
-    const uint number = above / lines, lineNumber = above - number * lines;
-#endif
+    // With phases, neighboring threads take those of one position, whose elements are adjacent in the output, so that
+    // their stores coalesce.
+    const uint number = PHASED ? item % matrices : item / (lines * across);
+    const uint rest = PHASED ? item / matrices : item - number * lines * across;
+    const uint lineNumber = rest / across, first = rest % across * 4;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     float4 totals = 0;
     for (uint part = share; part < end; part += PART_THREADS)
@@ -1662,21 +1645,16 @@ void Pack(uint item)
 #else
     const uint steps = matrixDepth, lines = (matrixRows + 3) / 4;
 #endif
-#if PHASED || PACK_VECTOR == 4
-    const uint number = item % matrices, above = item / matrices;
-    const uint step = above / lines, lineNumber = above - step * lines;
-#else
-    const uint above = item / steps, step = item - above * steps;
-    const uint number = above / lines, lineNumber = above - number * lines;
-#endif
+    const bool isByMatrix = PHASED || PACK_VECTOR == 4;
+    const uint above = item / (isByMatrix ? matrices : steps), least = item - above * (isByMatrix ? matrices : steps);
+    const uint most = above / lines, lineNumber = above - most * lines;
+    const uint number = isByMatrix ? least : most, step = isByMatrix ? most : least;
     if (step >= steps || number >= matrices)
         return;
-#if PHASED
     EnterPhase(number);
-#endif
     const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
 #if PACK_VECTOR == 8
-    const uint first = step * 8, base = leftFirst + GroupOf(number) * leftMatrixStep + lineNumber * rowStep;
+    const uint first = step * 8, base = leftFirst + phaseGroup * leftMatrixStep + lineNumber * rowStep;
     const uint2 position = StepOf(first - first % TILE_DEPTH, first);
     Step at = StepAt(position.x, position.y);
     uint4 words = 0;
@@ -1690,7 +1668,7 @@ void Pack(uint item)
     scratch[PartWords() / 4 + (number * lines + lineNumber) * steps + step] = words;
 #else
     const uint2 position = StepOf(step - step % TILE_DEPTH, step);
-    const uint base = leftFirst + GroupOf(number) * leftMatrixStep + LeftStep(StepAt(position.x, position.y));
+    const uint base = leftFirst + phaseGroup * leftMatrixStep + LeftStep(StepAt(position.x, position.y));
     float4 elements = 0;
     [unroll]
     for (uint e = 0; e < 4; e++)
@@ -1704,11 +1682,18 @@ void Pack(uint item)
 // some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
 static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
 static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
-#if PACKED
-#define LEFT_FACTOR scratch
-#else
-#define LEFT_FACTOR filterTensor
-#endif
+// The line and the k, both within the tile, at which a thread's i-th load of a factor starts: so many elements of a
+// unit, where lines have `across` adjacent ones
+uint2 LoadPosition(bool isAlong, uint across, uint unit, uint elements, uint thread, uint i)
+{
+    const uint units = across / unit, pieces = unit / elements, turn = i / pieces;
+    // Whole lines that the group loads at a time, which lie at the same distance for all threads. Vectors of floats
+    // take fewer registers without that.
+    const uint together = (COOPERATIVE_MATRIX || elements == 1) && NUM_THREADS % units == 0 ? NUM_THREADS / units : 0;
+    const uint number = thread + (together > 0 ? 0 : turn * NUM_THREADS);
+    const uint2 position = uint2(number / units + turn * together, number % units * unit + i % pieces * elements);
+    return isAlong ? position : position.yx;
+}
 
 #if PACKED && !COOPERATIVE_MATRIX
 typedef float4 LeftVector;
@@ -1721,14 +1706,8 @@ static const uint leftUnits = TILE_ROWS * stepDepth / leftUnit;
 static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
 
-// The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i / leftPieces * NUM_THREADS;
-    const uint units = leftAcross / leftUnit;
-    const uint down = number / units, across = number % units * leftUnit + i % leftPieces * LEFT_VECTOR;
-    return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
-}
+#define LeftPosition(thread, i) LoadPosition(LEFT_ALONG, leftAcross, leftUnit, LEFT_VECTOR, thread, i)
+
 
 typedef RightBuffer RightVector;  // as in memory: with COOPERATIVE_MATRIX, raw float16 bits, two to a word
 static const uint rightUnit = COOPERATIVE_MATRIX ? 8 : RIGHT_VECTOR;  // elements
@@ -1737,17 +1716,12 @@ static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
 static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
 
-// The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 RightPosition(uint thread, uint i)
-{
 #if COOPERATIVE_MATRIX && RIGHT_VECTOR == 1
-    return uint2(thread % TILE_COLUMNS, thread / TILE_COLUMNS * rightLoads + i);
+#define RightPosition(thread, i) uint2((thread) % TILE_COLUMNS, (thread) / TILE_COLUMNS * rightLoads + (i))
+#else
+#define RightPosition(thread, i) LoadPosition(RIGHT_ALONG, rightAcross, rightUnit, RIGHT_VECTOR, thread, i)
 #endif
-    const uint number = thread + i / rightPieces * NUM_THREADS;
-    const uint units = rightAcross / rightUnit;
-    const uint down = number / units, across = number % units * rightUnit + i % rightPieces * RIGHT_VECTOR;
-    return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
-}
+
 // Products from a load of a thread to its next of the same columns
 static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * rightUnit / TILE_COLUMNS;
 
@@ -1782,63 +1756,14 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
-static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
-
-// A thread's i-th vector of 16 bytes, assembled from its loads
-uint4 LeftWords(LeftVector next[leftLoads], uint i)
-{
-#if LEFT_VECTOR == 8
-    return next[i];
-#else
-    uint4 words = 0;
-    [unroll]
-    for (uint word = 0; word < 4; word++)
-    {
-#if LEFT_VECTOR == 1
-        [unroll]
-        for (uint e = 0; e < 2; e++)
-            words[word] |= ((uint)next[i * 8 + word * 2 + e] & 0xffff) << (e * 16);
-#else
-        words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
-#endif
-    }
-    return words;
-#endif
-}
-
-static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
-static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
-
-// A thread's i-th vector of 16 bytes, assembled from its loads
-uint4 RightWords(RightVector next[rightLoads], uint i)
-{
-#if RIGHT_VECTOR == 8
-    return next[i];
-#else
-    uint4 words = 0;
-    [unroll]
-    for (uint word = 0; word < 4; word++)
-    {
-#if RIGHT_VECTOR == 1
-        [unroll]
-        for (uint e = 0; e < 2; e++)
-            words[word] |= ((uint)next[i * 8 + word * 2 + e] & 0xffff) << (e * 16);
-#else
-        words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
-#endif
-    }
-    return words;
-#endif
-}
-
-// Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
-// Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
-// anyway. Rows, or columns where threads store these, are padded so that the stores of matrices and the loads of four
-// sums have few bank conflicts.
+// Shared memory: a tile of each factor, whose lines are those in memory; after the k-loop, 16 rows of each wave's sums,
+// 16 or 32 columns at a time. Where threads store along rows, 32 columns fill more of a cache line, but take registers
+// that only tall waves use anyway. Lines, and rows of sums or columns where threads store these, are padded so that the
+// stores of matrices and the loads of four sums have few bank conflicts.
 static const uint matrixProducts = 16;  // k of one matrix multiplication
-static const uint rightStart = leftLines * leftPitch;
-static const uint tilesSize = rightStart + rightLines * rightPitch + REACH * rightPitch;
+static const uint leftPitch = leftAcross / 8 + 1, rightPitch = rightAcross / 8 + 1;
+static const uint rightStart = (LEFT_ALONG ? TILE_ROWS : stepDepth) * leftPitch;
+static const uint tilesSize = rightStart + ((RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH) + REACH) * rightPitch;
 static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
 static const uint sumPitch = sumsDown == 4 ? 5 : sumColumns == 32 ? 10 : 6;
 static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSize = NUM_THREADS / 32 * sumEach;
@@ -1848,122 +1773,17 @@ static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
 #define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
-#if LEFT_ALONG
-#define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 8], 0, leftPitch, NON_PRIVATE)
-#else
-#define LeftFragment(row, k) LoadLeft(tiles[(k) * leftPitch + (row) / 8], 1, leftPitch, NON_PRIVATE)
-#endif
-#if RIGHT_ALONG
-#define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 8], 1, rightPitch, NON_PRIVATE)
-#else
-#define RightFragment(column, k) LoadRight(tiles[rightStart + (k) * rightPitch + (column) / 8], 0, rightPitch, NON_PRIVATE)
-#endif
+// The vector of a line at k, in a tile that begins at `start`
+uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
+{
+    return start + (isAlong ? lineNumber * pitch + k / 8 : k * pitch + lineNumber / 8);
+}
+
+#define LeftIndex(row, k) IndexOf(LEFT_ALONG, 0, leftPitch, row, k)
+#define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
+#define LeftFragment(row, k) LoadLeft(tiles[LeftIndex(row, k)], LEFT_ALONG ? 0 : 1, leftPitch, NON_PRIVATE)
+#define RightFragment(column, k) LoadRight(tiles[RightIndex(column, k)], RIGHT_ALONG ? 1 : 0, rightPitch, NON_PRIVATE)
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
-#else
-static const uint leftPitch = TILE_ROWS / 4 + 1;  // padded by one to avoid bank conflicts
-groupshared float4 leftTile[TILE_DEPTH * leftPitch];
-
-static const uint rightPitch = TILE_COLUMNS / 4 + 1;  // padded by one to avoid bank conflicts
-groupshared float4 rightTile[TILE_DEPTH * rightPitch];
-#endif
-
-struct LeftReader
-{
-    uint base;  // the matrix's offset
-    uint first;  // the tile's first row
-    uint nonFinite;
-};
-
-LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const LeftReader reader = { base, first, 0 };
-    return reader;
-}
-
-// The next tile's step: the next taps, or the first ones for the next slice of channels
-Step AfterTile(Step step)
-{
-    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
-    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
-    return step;
-}
-
-// What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
-// several columns; else elements of one column, or vectors of adjacent ones. All are zero outside.
-static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
-
-struct RightReader
-{
-    Pixel pixels[rightPixels];
-    Step step;  // the next tile's, with WHOLE_TAPS
-};
-
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
-{
-    RightReader reader;
-    [unroll]
-    for (uint i = 0; i < rightPixels; i++)
-        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
-    const uint2 at = StepOf(begin, begin);
-    reader.step = StepAt(at.x, at.y);
-    return reader;
-}
-
-void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint p = 0; p < rightPixels; p++)
-    {
-        const uint first = RightPosition(thread, p).y;
-#if WHOLE_TAPS
-        Step step = reader.step;
-        step.channel += first;
-#else
-        const uint2 at = StepOf(product + first, product + first);
-        Step step = StepAt(at.x, at.y);
-#endif
-        uint offset;
-        bool isInside;
-        [unroll]
-        for (uint i = 0; i < rightLoads / rightPixels; i++)
-        {
-            if (i * rightDistance % TAP_PRODUCTS == 0)
-            {
-                offset = Reached(reader.pixels[p], step, isInside);
-                isInside = isInside && product + first + i * rightDistance < end;
-#if !WHOLE_TAPS
-                [unroll]
-                for (uint n = 0; n < rightDistance; n += TAP_PRODUCTS)
-                    step = After(step, TAP_PRODUCTS);
-#endif
-            }
-            RightVector loaded = 0;  // channels of one tap are a constant stride apart
-            if (isInside)
-                loaded = inputTensor[(offset + i * rightDistance % TAP_PRODUCTS * rightDepthStep) / RIGHT_VECTOR];
-            next[i * rightPixels + p] = loaded;
-        }
-    }
-#if WHOLE_TAPS
-    reader.step = AfterTile(reader.step);
-#endif
-}
-
-#if COOPERATIVE_MATRIX
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more.
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
-        next[i] = (LeftVector)0;
-        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
-            && position.x < matrixRows && position.y < end)
-            next[i] = LEFT_FACTOR[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
-    }
-}
 
 // Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
@@ -1989,36 +1809,12 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
+// Which four sums of a block a lane stores in a turn: how many fours down and across. If OUTPUT_DOWN, four lanes take
+// the 16 rows of a column, which are contiguous.
+uint2 FourOf(uint turn)
 {
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint4 words = LeftWords(next, i);
-        const uint unit = i;
-        const uint2 position = LeftPosition(thread, i * leftPieces);
-        const uint at = LEFT_ALONG ? position.x * leftPitch + position.y / 8 : position.y * leftPitch + position.x / 8;
-        [unroll]
-        for (uint word = 0; word < 4; word++)
-            reader.nonFinite |= (words[word] & 0x7c007c00) + 0x04000400;
-        if (leftUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < leftUnits)
-            StoreShared(tiles[at], words, NON_PRIVATE);
-    }
-}
-
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint4 words = RightWords(next, i);
-        const uint unit = i;
-        const uint2 position = RightPosition(thread, i * rightPieces);
-        const uint at = RIGHT_ALONG ? position.x * rightPitch + position.y / 8
-            : position.y * rightPitch + position.x / 8;
-        if (rightUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < rightUnits)
-            StoreShared(tiles[rightStart + at], words, NON_PRIVATE);
-    }
+    const uint fours = sumColumns / sumsAcross;  // side by side
+    return OUTPUT_DOWN ? uint2(lane % 4, turn * 8 + lane / 4) : uint2(turn * (32 / fours) + lane / fours, lane % fours);
 }
 
 // Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
@@ -2026,23 +1822,18 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
-    const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    const uint own = wave * sumEach, turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    const uint places = OUTPUT_DOWN ? turns : 1;  // columns of a lane
     uint i, j;
     [unroll]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
+        const uint first = waveLeft + j;
+        Four four[places];
         uint n;
-#if OUTPUT_DOWN
-        // Four lanes take the 16 rows of a column, which are contiguous.
-        Four four[turns];
         [unroll]
-        for (n = 0; n < turns; n++)
-            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, end);
-#else
-        const uint across = waveLeft + j + lane % fours * sumsAcross;
-        const Four four = FourAt(number, left + across, end);
-#endif
+        for (n = 0; n < places; n++)
+            four[n] = FourAt(number, left + first + FourOf(n).y * sumsAcross, end);
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
@@ -2053,18 +1844,11 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             WaveBarrier();
             for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-#if OUTPUT_DOWN
-                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
-                    NON_PRIVATE));
-                StoreFour(isWhole, part, number, top + waveTop + i * 16 + lane % 4 * 4,
-                    left + waveLeft + j + n * 8 + lane / 4, four[n], sums);
-#else
-                const uint down = n * (32 / fours) + lane / fours;
-                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
+                const uint2 place = FourOf(n);
+                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x : place.x * sumPitch + place.y;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + down * sumsDown;
-                StoreFour(isWhole, part, number, top + row, left + across, four, sums);
-#endif
+                const uint row = waveTop + i * 16 + place.x * sumsDown, column = left + first + place.y * sumsAcross;
+                StoreFour(isWhole, part, number, top + row, column, four[n % places], sums);
             }
         }
     }
@@ -2085,78 +1869,9 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
         StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 #else
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more.
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
-        next[i] = (LeftVector)0;
-        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
-            && position.x < matrixRows && position.y < end)
-#if PACKED
-            next[i] = asfloat(scratch[(reader.base + position.x * step + position.y * leftDepthStep) / 4]);
-#else
-            next[i] = filterTensor[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
-#endif
-    }
-}
-
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
-{
-#if BORDERED
-    [unroll]
-    for (uint n = 0; n < leftLoads * LEFT_VECTOR; n++)
-        reader.nonFinite |= (asuint((float)next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) + 0x00800000;
-#endif
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint2 position = LeftPosition(thread, i);
-        const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
-        if (leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits)
-        {
-#if LEFT_ALONG
-            [unroll]
-            for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[(position.y + e) * leftPitch + position.x / 4][position.x % 4] = elements[e];
-#elif LEFT_VECTOR == 4
-            leftTile[position.y * leftPitch + position.x / 4] = elements;
-#else
-            [unroll]
-            for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[position.y * leftPitch + position.x / 4][position.x % 4 + e] = elements[e];
-#endif
-        }
-    }
-}
-
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint2 position = RightPosition(thread, i);
-        const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
-        if (rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits)
-        {
-#if RIGHT_ALONG
-            [unroll]
-            for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[(position.y + e) * rightPitch + position.x / 4][position.x % 4] = elements[e];
-#elif RIGHT_VECTOR == 4
-            rightTile[position.y * rightPitch + position.x / 4] = elements;
-#else
-            [unroll]
-            for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[position.y * rightPitch + position.x / 4][position.x % 4 + e] = elements[e];
-#endif
-        }
-    }
-}
+// padded by one to avoid bank conflicts
+static const uint leftPitch = TILE_ROWS / 4 + 1, rightPitch = TILE_COLUMNS / 4 + 1;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch], rightTile[TILE_DEPTH * rightPitch];
 
 // A thread accumulates blocks of 4 x 4 elements, interleaved with those of its wave so that 32 threads read few
 // distinct words of shared memory.
@@ -2228,17 +1943,197 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
 }
 #endif
 
+// What is known of a factor that is a matrix
+struct MatrixReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first row or column
+    uint nonFinite;  // infinities and NaN set bit 15 or 31
+};
+
+#if !PACKED
+#define LoadLeftFactor(vector) filterTensor[vector]
+#elif COOPERATIVE_MATRIX
+#define LoadLeftFactor(vector) scratch[vector]
+#else
+#define LoadLeftFactor(vector) asfloat(scratch[vector])
+#endif
+
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more.
+void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out LeftVector next[leftLoads])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
+        const uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
+        next[i] = (LeftVector)0;
+        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
+            && position.x < matrixRows && position.y < end)
+            next[i] = LoadLeftFactor(at);
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint2 position = LeftPosition(thread, i * leftPieces);
+        const bool isThere = leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits;
+#if COOPERATIVE_MATRIX
+        uint4 words;  // 8 elements
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if LEFT_VECTOR == 1
+            words[word] = (uint)next[i * 8 + word * 2] | (uint)next[i * 8 + word * 2 + 1] << 16;
+#else
+            words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
+#endif
+            reader.nonFinite |= (words[word] & 0x7c007c00) + 0x04000400;
+        }
+        if (isThere)
+            StoreShared(tiles[LeftIndex(position.x, position.y)], words, NON_PRIVATE);
+#else
+        const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
+        uint e;
+        [unroll]
+        for (e = 0; e < LEFT_VECTOR; e++)
+            reader.nonFinite |= (asuint(elements[e]) & 0x7f800000) + 0x00800000;
+        if (isThere)
+#if LEFT_VECTOR == 4 && !LEFT_ALONG
+            leftTile[position.y * leftPitch + position.x / 4] = elements;
+#else
+            [unroll]
+            for (e = 0; e < LEFT_VECTOR; e++)
+            {
+                const uint2 own = position + (LEFT_ALONG ? uint2(0, e) : uint2(e, 0));
+                leftTile[own.y * leftPitch + own.x / 4][own.x % 4] = elements[e];
+            }
+#endif
+#endif
+    }
+}
+
+// The next tile's step: the next taps, or the first ones for the next slice of channels
+Step AfterTile(Step step)
+{
+    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
+    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
+    return step;
+}
+
+// What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
+// several columns; else elements of one column, or vectors of adjacent ones. All are zero outside.
+static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
+
+struct RightReader
+{
+    Pixel pixels[rightPixels];
+    Step step;  // the next tile's, with WHOLE_TAPS
+};
+
+RightReader OpenRight(uint number, uint first, uint thread, uint begin)
+{
+    RightReader reader;
+    [unroll]
+    for (uint i = 0; i < rightPixels; i++)
+        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
+    const uint2 at = StepOf(begin, begin);
+    reader.step = StepAt(at.x, at.y);
+    return reader;
+}
+
+void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint p = 0; p < rightPixels; p++)
+    {
+        const uint first = RightPosition(thread, p).y;
+#if WHOLE_TAPS
+        Step step = reader.step;
+        step.channel += first;
+#else
+        const uint2 at = StepOf(product + first, product + first);
+        Step step = StepAt(at.x, at.y);
+#endif
+        uint offset;
+        bool isInside;
+        [unroll]
+        for (uint i = 0; i < rightLoads / rightPixels; i++)
+        {
+            if (i * rightDistance % TAP_PRODUCTS == 0)
+            {
+                offset = Reached(reader.pixels[p], step, isInside);
+                isInside = isInside && product + first + i * rightDistance < end;
+#if !WHOLE_TAPS
+                [unroll]
+                for (uint n = 0; n < rightDistance; n += TAP_PRODUCTS)
+                    step = After(step, TAP_PRODUCTS);
+#endif
+            }
+            RightVector loaded = 0;  // channels of one tap are a constant stride apart
+            if (isInside)
+                loaded = inputTensor[(offset + i * rightDistance % TAP_PRODUCTS * rightDepthStep) / RIGHT_VECTOR];
+            next[i * rightPixels + p] = loaded;
+        }
+    }
+#if WHOLE_TAPS
+    reader.step = AfterTile(reader.step);
+#endif
+}
+
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint2 position = RightPosition(thread, i * rightPieces);
+        const bool isThere = rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits;
+#if COOPERATIVE_MATRIX
+        uint4 words;  // 8 elements
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if RIGHT_VECTOR == 1
+            words[word] = (uint)next[i * 8 + word * 2] | (uint)next[i * 8 + word * 2 + 1] << 16;
+#else
+            words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
+#endif
+        }
+        if (isThere)
+            StoreShared(tiles[RightIndex(position.x, position.y)], words, NON_PRIVATE);
+#else
+        const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
+        uint e;
+        if (isThere)
+#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
+            rightTile[position.y * rightPitch + position.x / 4] = elements;
+#else
+            [unroll]
+            for (e = 0; e < RIGHT_VECTOR; e++)
+            {
+                const uint2 own = position + (RIGHT_ALONG ? uint2(0, e) : uint2(e, 0));
+                rightTile[own.y * rightPitch + own.x / 4][own.x % 4] = elements[e];
+            }
+#endif
+#endif
+    }
+}
+
+
 #if BORDERED
 groupshared uint metNonFinite;
 
 float LeftAt(uint at)
 {
 #if COOPERATIVE_MATRIX
-    return f16tof32(LEFT_FACTOR[at / 8][at / 2 % 4] >> (at % 2 * 16));
-#elif PACKED
-    return asfloat(scratch[at / 4][at % 4]);
+    return f16tof32(LoadLeftFactor(at / 8)[at / 2 % 4] >> (at % 2 * 16));
 #else
-    return (float)filterTensor[at / LEFT_VECTOR][at % LEFT_VECTOR];
+    return (float)LoadLeftFactor(at / LEFT_VECTOR)[at % LEFT_VECTOR];
 #endif
 }
 
@@ -2297,15 +2192,12 @@ void Contract(uint item, uint thread)
 #endif
     if (item >= walk[0].size * matrices * parts)
         return;
-#if PHASED
     // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
     // fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
-#else
-    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
-#endif
+    const Dimension inner = walk[PHASED], outer = walk[1 - PHASED];
+    const uint above = DivideBySize(item, inner), least = item - above * inner.size;
+    const uint part = SPLIT_K ? DivideBySize(above, outer) : 0, next = above - part * outer.size;
+    const uint tile = PHASED ? next : least, number = PHASED ? least : next;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
@@ -2315,9 +2207,7 @@ void Contract(uint item, uint thread)
     const uint across = DivideBySize(within, high);
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
-#if PHASED
     EnterPhase(number);
-#endif
     const uint leftBase = leftFirst + number * leftMatrixStep;
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
@@ -2332,8 +2222,8 @@ void Contract(uint item, uint thread)
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
-    LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
-    RightReader rightReader = OpenRight(0, number, left, thread, begin);
+    MatrixReader leftReader = { leftBase, top, 0 };
+    RightReader rightReader = OpenRight(number, left, thread, begin);
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
     RightVector Ahead(nextRight, AHEAD)[rightLoads];
     uint ahead;

@@ -837,8 +837,8 @@ void AddParts(uint group, uint thread)
     const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
     const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
     const uint item = group * beside + thread % beside, end = item < matrices * lines * across ? parts : 0;
-    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
-    const uint number = above / lines, lineNumber = above - number * lines;
+    const uint number = item / (lines * across), rest = item - number * lines * across;
+    const uint lineNumber = rest / across, first = rest % across * 4;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     float4 totals = 0;
     for (uint part = share; part < end; part += PART_THREADS)
@@ -855,6 +855,19 @@ void AddParts(uint group, uint thread)
 }
 #elif PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
+// The line and the k, both within the tile, at which a thread's i-th load of a factor starts: so many elements of a
+// unit, where lines have `across` adjacent ones
+uint2 LoadPosition(bool isAlong, uint across, uint unit, uint elements, uint thread, uint i)
+{
+    const uint units = across / unit, pieces = unit / elements, turn = i / pieces;
+    // Whole lines that the group loads at a time, which lie at the same distance for all threads. Vectors of floats
+    // take fewer registers without that.
+    const uint together = (COOPERATIVE_MATRIX || elements == 1) && NUM_THREADS % units == 0 ? NUM_THREADS / units : 0;
+    const uint number = thread + (together > 0 ? 0 : turn * NUM_THREADS);
+    const uint2 position = uint2(number / units + turn * together, number % units * unit + i % pieces * elements);
+    return isAlong ? position : position.yx;
+}
+
 typedef LeftBuffer LeftVector;  // as in memory: with COOPERATIVE_MATRIX, raw float16 bits, two to a word
 static const uint leftUnit = COOPERATIVE_MATRIX ? 8 : LEFT_VECTOR;  // elements
 static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // adjacent elements
@@ -862,14 +875,8 @@ static const uint leftUnits = TILE_ROWS * stepDepth / leftUnit;
 static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
 
-// The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i / leftPieces * NUM_THREADS;
-    const uint units = leftAcross / leftUnit;
-    const uint down = number / units, across = number % units * leftUnit + i % leftPieces * LEFT_VECTOR;
-    return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
-}
+#define LeftPosition(thread, i) LoadPosition(LEFT_ALONG, leftAcross, leftUnit, LEFT_VECTOR, thread, i)
+
 
 typedef RightBuffer RightVector;  // as in memory: with COOPERATIVE_MATRIX, raw float16 bits, two to a word
 static const uint rightUnit = COOPERATIVE_MATRIX ? 8 : RIGHT_VECTOR;  // elements
@@ -878,14 +885,8 @@ static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
 static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
 
-// The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 RightPosition(uint thread, uint i)
-{
-    const uint number = thread + i / rightPieces * NUM_THREADS;
-    const uint units = rightAcross / rightUnit;
-    const uint down = number / units, across = number % units * rightUnit + i % rightPieces * RIGHT_VECTOR;
-    return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
-}
+#define RightPosition(thread, i) LoadPosition(RIGHT_ALONG, rightAcross, rightUnit, RIGHT_VECTOR, thread, i)
+
 
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
@@ -918,63 +919,14 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
-static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
-
-// A thread's i-th vector of 16 bytes, assembled from its loads
-uint4 LeftWords(LeftVector next[leftLoads], uint i)
-{
-#if LEFT_VECTOR == 8
-    return next[i];
-#else
-    uint4 words = 0;
-    [unroll]
-    for (uint word = 0; word < 4; word++)
-    {
-#if LEFT_VECTOR == 1
-        [unroll]
-        for (uint e = 0; e < 2; e++)
-            words[word] |= ((uint)next[i * 8 + word * 2 + e] & 0xffff) << (e * 16);
-#else
-        words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
-#endif
-    }
-    return words;
-#endif
-}
-
-static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
-static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
-
-// A thread's i-th vector of 16 bytes, assembled from its loads
-uint4 RightWords(RightVector next[rightLoads], uint i)
-{
-#if RIGHT_VECTOR == 8
-    return next[i];
-#else
-    uint4 words = 0;
-    [unroll]
-    for (uint word = 0; word < 4; word++)
-    {
-#if RIGHT_VECTOR == 1
-        [unroll]
-        for (uint e = 0; e < 2; e++)
-            words[word] |= ((uint)next[i * 8 + word * 2 + e] & 0xffff) << (e * 16);
-#else
-        words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
-#endif
-    }
-    return words;
-#endif
-}
-
-// Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
-// Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
-// anyway. Rows, or columns where threads store these, are padded so that the stores of matrices and the loads of four
-// sums have few bank conflicts.
+// Shared memory: a tile of each factor, whose lines are those in memory; after the k-loop, 16 rows of each wave's sums,
+// 16 or 32 columns at a time. Where threads store along rows, 32 columns fill more of a cache line, but take registers
+// that only tall waves use anyway. Lines, and rows of sums or columns where threads store these, are padded so that the
+// stores of matrices and the loads of four sums have few bank conflicts.
 static const uint matrixProducts = 16;  // k of one matrix multiplication
-static const uint rightStart = leftLines * leftPitch;
-static const uint tilesSize = rightStart + rightLines * rightPitch;
+static const uint leftPitch = leftAcross / 8 + 1, rightPitch = rightAcross / 8 + 1;
+static const uint rightStart = (LEFT_ALONG ? TILE_ROWS : stepDepth) * leftPitch;
+static const uint tilesSize = rightStart + ((RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH)) * rightPitch;
 static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
 static const uint sumPitch = sumsDown == 4 ? 5 : sumColumns == 32 ? 10 : 6;
 static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSize = NUM_THREADS / 32 * sumEach;
@@ -984,74 +936,17 @@ static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
 #define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
-#if LEFT_ALONG
-#define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 8], 0, leftPitch, NON_PRIVATE)
-#else
-#define LeftFragment(row, k) LoadLeft(tiles[(k) * leftPitch + (row) / 8], 1, leftPitch, NON_PRIVATE)
-#endif
-#if RIGHT_ALONG
-#define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 8], 1, rightPitch, NON_PRIVATE)
-#else
-#define RightFragment(column, k) LoadRight(tiles[rightStart + (k) * rightPitch + (column) / 8], 0, rightPitch, NON_PRIVATE)
-#endif
+// The vector of a line at k, in a tile that begins at `start`
+uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
+{
+    return start + (isAlong ? lineNumber * pitch + k / 8 : k * pitch + lineNumber / 8);
+}
+
+#define LeftIndex(row, k) IndexOf(LEFT_ALONG, 0, leftPitch, row, k)
+#define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
+#define LeftFragment(row, k) LoadLeft(tiles[LeftIndex(row, k)], LEFT_ALONG ? 0 : 1, leftPitch, NON_PRIVATE)
+#define RightFragment(column, k) LoadRight(tiles[RightIndex(column, k)], RIGHT_ALONG ? 1 : 0, rightPitch, NON_PRIVATE)
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
-#else
-static const uint leftPitch = TILE_ROWS / 4 + 1;  // padded by one to avoid bank conflicts
-groupshared float4 leftTile[TILE_DEPTH * leftPitch];
-
-static const uint rightPitch = TILE_COLUMNS / 4 + 1;  // padded by one to avoid bank conflicts
-groupshared float4 rightTile[TILE_DEPTH * rightPitch];
-#endif
-
-struct LeftReader
-{
-    uint base;  // the matrix's offset
-    uint first;  // the tile's first row
-};
-
-LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const LeftReader reader = { base, first };
-    return reader;
-}
-
-struct RightReader
-{
-    uint base;  // the matrix's offset
-    uint first;  // the tile's first column
-};
-
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const RightReader reader = { base, first };
-    return reader;
-}
-
-#if COOPERATIVE_MATRIX
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// position in every tile; each of the others lies further down by as many lines as the group loads at a time.
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
-    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighborStep = LEFT_ALONG ? leftDepthStep : step;
-    const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
-        + thread % eights * 8 * neighborStep) / LEFT_VECTOR;
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
-        const uint2 position = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
-        const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
-            + piece * neighborStep;
-        const bool isThere = LEFT_ALONG
-            ? reader.first + position.x < matrixRows && product + position.y < end
-            : reader.first + position.y < matrixRows && product + position.x < end;
-        next[i] = (LeftVector)0;
-        if ((leftUnits % NUM_THREADS == 0 || position.x < leftLines) && isThere)
-            next[i] = aTensor[begin + further];
-    }
-}
 
 // Accumulates a tile's products for a wave, 16 products of each sum per turn. A turn's fragments are loaded while those
 // of the turn before are multiplied.
@@ -1086,58 +981,12 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
+// Which four sums of a block a lane stores in a turn: how many fours down and across. If OUTPUT_DOWN, four lanes take
+// the 16 rows of a column, which are contiguous.
+uint2 FourOf(uint turn)
 {
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint4 words = LeftWords(next, i);
-        const uint unit = i;
-        const uint2 position = LeftPosition(thread, i * leftPieces);
-        const uint at = LEFT_ALONG ? position.x * leftPitch + position.y / 8 : position.y * leftPitch + position.x / 8;
-        if (leftUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < leftUnits)
-            StoreShared(tiles[at], words, NON_PRIVATE);
-    }
-}
-
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// position in every tile; each of the others lies further down by as many lines as the group loads at a time.
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4], eights = rightAcross / 8;
-    const uint lineStep = RIGHT_ALONG ? step : rightDepthStep, neighborStep = RIGHT_ALONG ? rightDepthStep : step;
-    const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
-        + thread % eights * 8 * neighborStep) / RIGHT_VECTOR;
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint linesOn = i / rightPieces * (NUM_THREADS / eights), piece = i % rightPieces;
-        const uint2 position = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
-        const uint further = product * rightDepthStep / RIGHT_VECTOR + linesOn * lineStep / RIGHT_VECTOR
-            + piece * neighborStep;
-        const bool isThere = RIGHT_ALONG
-            ? reader.first + position.x < matrixColumns && product + position.y < end
-            : reader.first + position.y < matrixColumns && product + position.x < end;
-        next[i] = (RightVector)0;
-        if ((rightUnits % NUM_THREADS == 0 || position.x < rightLines) && isThere)
-            next[i] = bTensor[begin + further];
-    }
-}
-
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint4 words = RightWords(next, i);
-        const uint unit = i;
-        const uint2 position = RightPosition(thread, i * rightPieces);
-        const uint at = RIGHT_ALONG ? position.x * rightPitch + position.y / 8
-            : position.y * rightPitch + position.x / 8;
-        if (rightUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < rightUnits)
-            StoreShared(tiles[rightStart + at], words, NON_PRIVATE);
-    }
+    const uint fours = sumColumns / sumsAcross;  // side by side
+    return OUTPUT_DOWN ? uint2(lane % 4, turn * 8 + lane / 4) : uint2(turn * (32 / fours) + lane / fours, lane % fours);
 }
 
 // Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
@@ -1145,23 +994,18 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
-    const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    const uint own = wave * sumEach, turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    const uint places = OUTPUT_DOWN ? turns : 1;  // columns of a lane
     uint i, j;
     [unroll]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
+        const uint first = waveLeft + j;
+        Four four[places];
         uint n;
-#if OUTPUT_DOWN
-        // Four lanes take the 16 rows of a column, which are contiguous.
-        Four four[turns];
         [unroll]
-        for (n = 0; n < turns; n++)
-            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, end);
-#else
-        const uint across = waveLeft + j + lane % fours * sumsAcross;
-        const Four four = FourAt(number, left + across, end);
-#endif
+        for (n = 0; n < places; n++)
+            four[n] = FourAt(number, left + first + FourOf(n).y * sumsAcross, end);
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
@@ -1172,18 +1016,11 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             WaveBarrier();
             for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-#if OUTPUT_DOWN
-                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
-                    NON_PRIVATE));
-                StoreFour(isWhole, part, number, top + waveTop + i * 16 + lane % 4 * 4,
-                    left + waveLeft + j + n * 8 + lane / 4, four[n], sums);
-#else
-                const uint down = n * (32 / fours) + lane / fours;
-                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
+                const uint2 place = FourOf(n);
+                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x : place.x * sumPitch + place.y;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + down * sumsDown;
-                StoreFour(isWhole, part, number, top + row, left + across, four, sums);
-#endif
+                const uint row = waveTop + i * 16 + place.x * sumsDown, column = left + first + place.y * sumsAcross;
+                StoreFour(isWhole, part, number, top + row, column, four[n % places], sums);
             }
         }
     }
@@ -1204,85 +1041,9 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
         StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 #else
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more.
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
-        next[i] = (LeftVector)0;
-        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
-            && position.x < matrixRows && position.y < end)
-            next[i] = aTensor[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
-    }
-}
-
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint2 position = LeftPosition(thread, i);
-        const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
-        if (leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits)
-        {
-#if LEFT_ALONG
-            [unroll]
-            for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[(position.y + e) * leftPitch + position.x / 4][position.x % 4] = elements[e];
-#elif LEFT_VECTOR == 4
-            leftTile[position.y * leftPitch + position.x / 4] = elements;
-#else
-            [unroll]
-            for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[position.y * leftPitch + position.x / 4][position.x % 4 + e] = elements[e];
-#endif
-        }
-    }
-}
-
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more.
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint2 position = RightPosition(thread, i) + uint2(reader.first, product);
-        next[i] = (RightVector)0;
-        if ((rightUnits % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightUnits)
-            && position.x < matrixColumns && position.y < end)
-            next[i] = bTensor[(reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR];
-    }
-}
-
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint2 position = RightPosition(thread, i);
-        const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
-        if (rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits)
-        {
-#if RIGHT_ALONG
-            [unroll]
-            for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[(position.y + e) * rightPitch + position.x / 4][position.x % 4] = elements[e];
-#elif RIGHT_VECTOR == 4
-            rightTile[position.y * rightPitch + position.x / 4] = elements;
-#else
-            [unroll]
-            for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[position.y * rightPitch + position.x / 4][position.x % 4 + e] = elements[e];
-#endif
-        }
-    }
-}
+// padded by one to avoid bank conflicts
+static const uint leftPitch = TILE_ROWS / 4 + 1, rightPitch = TILE_COLUMNS / 4 + 1;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch], rightTile[TILE_DEPTH * rightPitch];
 
 // A thread accumulates blocks of 4 x 4 elements, interleaved with those of its wave so that 32 threads read few
 // distinct words of shared memory.
@@ -1354,6 +1115,142 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
 }
 #endif
 
+// What is known of a factor that is a matrix
+struct MatrixReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first row or column
+};
+
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie
+// apart by the same distances in every tile, since the group loads whole lines at a time.
+void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out LeftVector next[leftLoads])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint2 own = LeftPosition(thread, 0) + uint2(reader.first, 0);
+    const uint begin = (reader.base + own.x * step + own.y * leftDepthStep) / LEFT_VECTOR;
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
+        const uint2 apart = LeftPosition(0, i);
+#if COOPERATIVE_MATRIX || LEFT_VECTOR == 1
+        const uint at = begin + product * leftDepthStep / LEFT_VECTOR + apart.x * step / LEFT_VECTOR
+            + apart.y * leftDepthStep / LEFT_VECTOR;
+#else
+        const uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
+#endif
+        next[i] = (LeftVector)0;
+        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
+            && position.x < matrixRows && position.y < end)
+            next[i] = aTensor[at];
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint2 position = LeftPosition(thread, i * leftPieces);
+        const bool isThere = leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits;
+#if COOPERATIVE_MATRIX
+        uint4 words;  // 8 elements
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if LEFT_VECTOR == 1
+            words[word] = (uint)next[i * 8 + word * 2] | (uint)next[i * 8 + word * 2 + 1] << 16;
+#else
+            words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
+#endif
+        }
+        if (isThere)
+            StoreShared(tiles[LeftIndex(position.x, position.y)], words, NON_PRIVATE);
+#else
+        const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
+        uint e;
+        if (isThere)
+#if LEFT_VECTOR == 4 && !LEFT_ALONG
+            leftTile[position.y * leftPitch + position.x / 4] = elements;
+#else
+            [unroll]
+            for (e = 0; e < LEFT_VECTOR; e++)
+            {
+                const uint2 own = position + (LEFT_ALONG ? uint2(0, e) : uint2(e, 0));
+                leftTile[own.y * leftPitch + own.x / 4][own.x % 4] = elements[e];
+            }
+#endif
+#endif
+    }
+}
+
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie
+// apart by the same distances in every tile, since the group loads whole lines at a time.
+void FetchRight(uint thread, MatrixReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    const uint2 own = RightPosition(thread, 0) + uint2(reader.first, 0);
+    const uint begin = (reader.base + own.x * step + own.y * rightDepthStep) / RIGHT_VECTOR;
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint2 position = RightPosition(thread, i) + uint2(reader.first, product);
+        const uint2 apart = RightPosition(0, i);
+#if COOPERATIVE_MATRIX || RIGHT_VECTOR == 1
+        const uint at = begin + product * rightDepthStep / RIGHT_VECTOR + apart.x * step / RIGHT_VECTOR
+            + apart.y * rightDepthStep / RIGHT_VECTOR;
+#else
+        const uint at = (reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR;
+#endif
+        next[i] = (RightVector)0;
+        if ((rightUnits % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightUnits)
+            && position.x < matrixColumns && position.y < end)
+            next[i] = bTensor[at];
+    }
+}
+
+void PutRight(uint thread, RightVector next[rightLoads], inout MatrixReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint2 position = RightPosition(thread, i * rightPieces);
+        const bool isThere = rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits;
+#if COOPERATIVE_MATRIX
+        uint4 words;  // 8 elements
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if RIGHT_VECTOR == 1
+            words[word] = (uint)next[i * 8 + word * 2] | (uint)next[i * 8 + word * 2 + 1] << 16;
+#else
+            words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
+#endif
+        }
+        if (isThere)
+            StoreShared(tiles[RightIndex(position.x, position.y)], words, NON_PRIVATE);
+#else
+        const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
+        uint e;
+        if (isThere)
+#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
+            rightTile[position.y * rightPitch + position.x / 4] = elements;
+#else
+            [unroll]
+            for (e = 0; e < RIGHT_VECTOR; e++)
+            {
+                const uint2 own = position + (RIGHT_ALONG ? uint2(0, e) : uint2(e, 0));
+                rightTile[own.y * rightPitch + own.x / 4][own.x % 4] = elements[e];
+            }
+#endif
+#endif
+    }
+}
+
+
 // What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
 // products of large float32 matrices are 1.14 times as fast.
 #if AHEAD > 1 || COOPERATIVE_MATRIX
@@ -1401,8 +1298,8 @@ void Contract(uint item, uint thread)
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
-    LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
-    RightReader rightReader = OpenRight(rightBase, number, left, thread, begin);
+    MatrixReader leftReader = { leftBase, top };
+    MatrixReader rightReader = { rightBase, left };
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
     RightVector Ahead(nextRight, AHEAD)[rightLoads];
     uint ahead;

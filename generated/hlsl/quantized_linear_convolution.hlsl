@@ -1351,8 +1351,6 @@ uint PartWords() { return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColu
 #endif
 
 #if PASS == 2 || PASS == 4
-uint SizeAlong(int d) { return (uint)windowSizes[d / 4][d % 4]; }
-
 // A column's window on the right factor: the coordinates of its first tap, and the offset apart from the window's
 // dimensions
 struct Pixel
@@ -1393,8 +1391,8 @@ Step StepAt(uint tap, uint channel)
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? tap / SizeAlong(d) : 0;
-        step.tap[d] = tap - above * SizeAlong(d);
+        const uint size = (uint)windowSizes[d / 4][d % 4], above = d > 0 ? tap / size : 0;
+        step.tap[d] = tap - above * size;
         tap = above;
     }
     return step;
@@ -1489,8 +1487,8 @@ void AddParts(uint group, uint thread)
     const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
     const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
     const uint item = group * beside + thread % beside, end = item < matrices * lines * across ? parts : 0;
-    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
-    const uint number = above / lines, lineNumber = above - number * lines;
+    const uint number = item / (lines * across), rest = item - number * lines * across;
+    const uint lineNumber = rest / across, first = rest % across * 4;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     int4 totals = 0;
     for (uint part = share; part < end; part += PART_THREADS)
@@ -1577,12 +1575,6 @@ void Pack(uint item)
 }
 #elif PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
-#if PACKED
-#define LEFT_FACTOR scratch
-#else
-#define LEFT_FACTOR filterTensor
-#endif
-
 static const uint depthVectors = TILE_DEPTH / 16;  // 16-byte vectors of a line
 static const uint lineSums = depthVectors / 4;  // vectors that hold a line's sums, one sum for each 16 bytes
 static const uint NOWHERE = 0xffffffff;  // the offset of a line outside the matrix
@@ -1619,6 +1611,7 @@ static const uint leftUnits = TILE_ROWS * TILE_DEPTH / leftUnit;
 static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
 
+
 // The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
 // memory, and write to different banks.
 uint2 LeftPosition(uint thread, uint i)
@@ -1632,6 +1625,7 @@ uint2 LeftPosition(uint thread, uint i)
     return uint2(number % TILE_ROWS, number / TILE_ROWS * 16 + i % leftPieces);
 #endif
 }
+
 
 static const uint leftPitch = leftAcross / 16 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = TILE_ROWS;
@@ -1678,6 +1672,7 @@ static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
 static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
 
+
 // The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
 // memory, and write to different banks.
 uint2 RightPosition(uint thread, uint i)
@@ -1691,6 +1686,7 @@ uint2 RightPosition(uint thread, uint i)
     return uint2(number % TILE_COLUMNS, number / TILE_COLUMNS * 16 + i % rightPieces);
 #endif
 }
+
 
 static const uint rightPitch = rightAcross / 16 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = TILE_COLUMNS;
@@ -1858,13 +1854,19 @@ void PutSums(uint at, SumMatrix sum)
 #endif
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 
+#if PACKED
+#define LEFT_FACTOR scratch
+#else
+#define LEFT_FACTOR filterTensor
+#endif
+
 struct LeftReader
 {
     uint from[leftEach];  // where units start, or NOWHERE
     int sums[leftStores];  // of the bytes stored so far
 };
 
-LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
+LeftReader OpenLeft(uint base, uint first, uint thread)
 {
     LeftReader reader = (LeftReader)0;
     [unroll]
@@ -1898,77 +1900,43 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
 
 struct RightReader
 {
-#if PACKED
-    Pixel from[rightEach];
+    Pixel pixels[rightEach];
     uint outside;  // padding: four zero points
-#else
-    uint from[rightEach];
-#endif
     int sums[rightStores];
 };
 
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+RightReader OpenRight(uint number, uint first, uint thread)
 {
     RightReader reader = (RightReader)0;
-#if PACKED
     reader.outside = ((uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff) * 0x01010101;
-#endif
     [unroll]
     for (uint i = 0; i < rightEach; i++)
-    {
-        const uint index = RightPosition(thread, i * rightPieces).x;
-        const Pixel pixel = PixelOf(number, first + index);
-#if PACKED
-        reader.from[i] = pixel;
-#else
-        bool isInside;
-        const uint from = Reached(pixel, StepAt(0, 0), isInside);
-        reader.from[i] = index < rightLines && isInside ? from : NOWHERE;
-#endif
-    }
+        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i * rightPieces).x);
     return reader;
 }
 
-#if PACKED
 // Gathers the channels of pixels at a tile's taps; beyond the edge it reads the zero point.
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
-    const uint packedFirst = leftFirst + matrices * leftMatrixStep;  // of the right factor in scratch, in bytes
+    const uint packedFirst = PACKED ? leftFirst + matrices * leftMatrixStep : 0;  // of the right factor, in bytes
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint k = product + RightPosition(thread, i).y, tap = k / channels;
+        const uint k = product + RightPosition(thread, i).y, tap = PACKED ? k / channels : 0;
         bool isInside;
-        const uint at = packedFirst + Reached(reader.from[i / rightPieces], StepAt(tap, k - tap * channels), isInside);
+        const uint at = packedFirst + Reached(reader.pixels[i / rightPieces], StepAt(tap, k - tap * channels),
+            isInside);
         next[i] = (RightVector)(k < end ? reader.outside : rightSigns);
         if (k < end && isInside)
-#if RIGHT_VECTOR == 16
+#if !PACKED
+            next[i] = inputTensor[at / 4];
+#elif RIGHT_VECTOR == 16
             next[i] = scratch[at / 16];
 #else
             next[i] = scratch[at / 16][at / 4 % 4];
 #endif
     }
 }
-#else
-// A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows.
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint k = product + RightPosition(thread, i).y, from = reader.from[i / rightPieces];
-        const uint at = from + (RIGHT_VECTOR > 1 && RIGHT_ALONG ? k : k * rightDepthStep);
-        next[i] = (RightVector)rightSigns;
-        if (from != NOWHERE && k < end)
-#if RIGHT_VECTOR == 1
-            next[i] = inputTensor[at / 4] >> (at % 4 * 8);
-#else
-            next[i] = inputTensor[at / RIGHT_VECTOR];
-#endif
-    }
-}
-#endif
 
 void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
@@ -1976,16 +1944,14 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     for (uint i = 0; i < leftStores; i++)
     {
         const uint4 words = LeftWords(next, i) ^ leftSigns;
-        const uint unit = i / leftPerUnit;
         const uint2 position = LeftPlace(thread, i);
-        const uint at = position.x * leftPitch + position.y / 16;
 #if LEFT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
             reader.sums[i] = Dot4(words[word], 0x01010101, reader.sums[i]);
 #endif
-        if (leftUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < leftUnits)
-            StoreShared(tiles[at], words, NON_PRIVATE);
+        if (leftUnits % NUM_THREADS == 0 || thread + i / leftPerUnit * NUM_THREADS < leftUnits)
+            StoreShared(tiles[position.x * leftPitch + position.y / 16], words, NON_PRIVATE);
     }
 }
 
@@ -2019,16 +1985,14 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     for (uint i = 0; i < rightStores; i++)
     {
         const uint4 words = RightWords(next, i) ^ rightSigns;
-        const uint unit = i / rightPerUnit;
         const uint2 position = RightPlace(thread, i);
-        const uint at = position.x * rightPitch + position.y / 16;
 #if RIGHT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
             reader.sums[i] = Dot4(words[word], 0x01010101, reader.sums[i]);
 #endif
-        if (rightUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < rightUnits)
-            StoreShared(tiles[rightStart + at], words, NON_PRIVATE);
+        if (rightUnits % NUM_THREADS == 0 || thread + i / rightPerUnit * NUM_THREADS < rightUnits)
+            StoreShared(tiles[rightStart + position.x * rightPitch + position.y / 16], words, NON_PRIVATE);
     }
 }
 
@@ -2119,21 +2083,32 @@ int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint top, uint r
     return totals;
 }
 
+// Which four sums of a block a lane stores in a turn: how many fours down and across. If OUTPUT_DOWN, four lanes take
+// the 16 rows of a column, which are contiguous.
+uint2 FourOf(uint turn)
+{
+    const uint fours = sumColumns / sumsAcross;  // side by side
+    return OUTPUT_DOWN ? uint2(lane % 4, turn * 8 + lane / 4) : uint2(turn * (32 / fours) + lane / fours, lane % fours);
+}
+
 // Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
 // rows at a time. The epilogue is long: unrolled, its instructions would not fit a multiprocessor's cache.
 void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
-    const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    const uint own = wave * sumEach, turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    const uint places = OUTPUT_DOWN ? turns : 1;  // columns of a lane
     uint i, j;
     [loop]
     for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
+        const uint first = waveLeft + j;
+        Four four[places];
         uint n;
-        const uint across = waveLeft + j + lane % fours * sumsAcross;
-        const Four four = FourAt(number, left + across, end);
-        const ZeroPoints points = ZeroPointsAt(four, across);
+        [unroll]
+        for (n = 0; n < places; n++)
+            four[n] = FourAt(number, left + first + FourOf(n).y * sumsAcross, end);
+        const ZeroPoints points = ZeroPointsAt(four[0], first + FourOf(0).y * 4);
         [loop]
         for (i = 0; i < totalsDown; i++)
         {
@@ -2146,12 +2121,12 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             WaveBarrier();
             for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const uint down = n * (32 / fours) + lane / fours;
-                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
+                const uint2 place = FourOf(n);
+                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x : place.x * sumPitch + place.y;
                 const int4 sums = asint(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + down * sumsDown;
-                StoreFour(isWhole, part, number, top + row, left + across, four,
-                    WithoutZeroPoints(four, points, part, top, row, sums));
+                const uint row = waveTop + i * 16 + place.x * sumsDown, column = left + first + place.y * sumsAcross;
+                StoreFour(isWhole, part, number, top + row, column, four[n % places],
+                    WithoutZeroPoints(four[0], points, part, top, row, sums));
             }
         }
     }
@@ -2211,8 +2186,8 @@ void Contract(uint item, uint thread)
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
-    LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
-    RightReader rightReader = OpenRight(0, number, left, thread, begin);
+    LeftReader leftReader = OpenLeft(leftBase, top, thread);
+    RightReader rightReader = OpenRight(number, left, thread);
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
     RightVector Ahead(nextRight, AHEAD)[rightLoads];
     uint ahead;
