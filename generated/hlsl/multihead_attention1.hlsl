@@ -38,7 +38,8 @@
 //              of 8 where COOPERATIVE_MATRIX reads them, and of 16 bytes where FEW_QUERIES does.
 // With neither COOPERATIVE_MATRIX nor FEW_QUERIES:
 //   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
-//   VALUE_VECTORS  how many times that; in between are those of 15 other threads
+//   VALUE_VECTORS  how many times that; in between are those of the other threads
+//   ROW_THREADS  threads that share rows, and have four keys of a tile: 16 or 32
 //   SCORES_FROM_INPUTS  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
 //   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are float16, multiplied by
 //              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
@@ -1936,15 +1937,13 @@ void Attend(uint item, uint thread)
 }
 #endif
 #else
-static const uint KEYS = 64;  // per tile
+static const uint KEYS = 4 * ROW_THREADS;  // of a tile: each thread of a row has four
 static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries and keys, then keys of values
-// threads that share rows; each has every 16th vector of columns, and four keys of a tile
-static const uint ROW_THREADS = 16;
 static const uint threadRows = ROWS * ROW_THREADS / NUM_THREADS;
 static const uint valueColumns = ROW_THREADS * VALUE_VECTOR * VALUE_VECTORS;
 static const uint pitch = (ROWS + KEYS) / 4 + 1, weightPitch = ROWS / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint valuePitch = valueColumns / 4;
-static const uint queryLoads = ROWS * DEPTH / VECTOR / NUM_THREADS, keyLoads = KEYS * DEPTH / VECTOR / NUM_THREADS;
+static const uint rowLoads = ((ROWS + KEYS) * DEPTH / VECTOR + NUM_THREADS - 1) / NUM_THREADS;
 static const uint valueLoads = (DEPTH * valueColumns / VECTOR + NUM_THREADS - 1) / NUM_THREADS;
 
 typedef vector<float, VALUE_VECTOR> Columns;
@@ -1953,32 +1952,34 @@ groupshared float4 tile[DEPTH * (pitch > valuePitch ? pitch : valuePitch)];
 groupshared float4 weights[KEYS * weightPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
 
 // A thread's share of the next elements of all queries and of keys from number `first` on, zero beyond them
-void FetchRows(uint thread, uint firstQuery, uint first, uint end, uint element, out Loaded next[queryLoads + keyLoads])
+void FetchRows(uint thread, uint firstQuery, uint first, uint end, uint element, out Loaded next[rowLoads])
 {
     [unroll]
-    for (uint i = 0; i < queryLoads + keyLoads; i++)
+    for (uint i = 0; i < rowLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
         const uint column = element + number % (DEPTH / VECTOR) * VECTOR;
         const bool isThere = column < (uint)keptQuerySizes[0][3];
         next[i] = (Loaded)0;
-        if (i < queryLoads)
+        if (row < ROWS)
         {
             if (isThere && firstRow + row < Rows())
                 next[i] = QueryAt(firstQuery + row * (uint)queryLayout[0][3] + column);
         }
-        else if (isThere && first + row - ROWS < end)
+        else if (isThere && row < ROWS + KEYS && first + row - ROWS < end)
             next[i] = KeyVector(keyFirsts, first + row - ROWS, column);
     }
 }
 
 // Puts it into the tile, where it is stored by element
-void PutRows(uint thread, Loaded next[queryLoads + keyLoads])
+void PutRows(uint thread, Loaded next[rowLoads])
 {
     [unroll]
-    for (uint i = 0; i < queryLoads + keyLoads; i++)
+    for (uint i = 0; i < rowLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
+        if (row >= ROWS + KEYS)
+            continue;
         [unroll]
         for (uint e = 0; e < VECTOR; e++)
             tile[(number % (DEPTH / VECTOR) * VECTOR + e) * pitch + row / 4][row % 4] = next[i][e];
@@ -2081,7 +2082,7 @@ void Attend(uint item, uint thread)
         [unroll]
         for (i = 0; i < threadRows; i++)
             scores[i] = float4(0, 0, 0, 0);
-        Loaded nextRows[queryLoads + keyLoads];
+        Loaded nextRows[rowLoads];
         FetchRows(thread, firstQuery, firstKey, keys, 0, nextRows);
         [loop]
         for (uint element = 0; element < querySize; element += DEPTH)

@@ -2651,7 +2651,9 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, int scores_from_inputs,
     dmlops_plan_Threads* result);
-DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width);
+DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t
+    keys, int64_t width, const dmlops_plan_KeySplit* split);
+DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
@@ -3766,7 +3768,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* plann
     int64_t rows = 64;
     if (widest <= 64) {
         int is_few = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
-            query->items[dmlops_item(planning, 2, query->count)], rows)) <= 132;
+            query->items[dmlops_item(planning, 2, query->count)], rows)) <= 264;
         result->waves = 4;
         result->slices = 1;
         result->keys = is_few ? 64 : 32;
@@ -4245,7 +4247,7 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
     many.rows = 64;
     many.keys = 0;
     many.number = 1;
-    int is_many = (dmlops_multiply(2, dmlops_plan_columns_of(planning, width)) <= 16) &&
+    int is_many = (dmlops_multiply(2, dmlops_plan_columns_of(planning, width, 16)) <= 16) &&
         (dmlops_plan_groups_of(planning, query, &many) >= 256);
     if (is_many) {
         *result = many;
@@ -4274,22 +4276,37 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
             split, result);
         return;
     }
-    int64_t columns = dmlops_plan_columns_of(planning, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    int64_t threads = dmlops_plan_row_threads_of(planning, query, kept_sizes->items[dmlops_item(planning,
+        attention->key, kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning,
+        attention->key, kept_sizes->count)].count)], sizes->items[dmlops_item(planning, 3, sizes->count)], split);
+    int64_t columns = dmlops_plan_columns_of(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], threads);
     int64_t vector = (dmlops_modulo(columns, 4) == 0) ? 4 : ((dmlops_modulo(columns, 2) == 0) ? 2 : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_THREADS"), threads);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)scores_from_inputs);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split),
-        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], dmlops_multiply(16,
+        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], dmlops_multiply(threads,
         columns)));
-    result->threads = dmlops_multiply(groups, 128);
-    result->in_group = 128;
+    result->threads = dmlops_multiply(dmlops_multiply(groups, 8), threads);
+    result->in_group = dmlops_multiply(8, threads);
     return;
 }
 
+/* The threads that share rows; each has four keys of a tile. */
+DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t
+    keys, int64_t width, const dmlops_plan_KeySplit* split) {
+    int are_scarce = (split->rows == 32) && (dmlops_plan_groups_of(planning, query, split) <= 264);
+    if (are_scarce && (128 <= width && width <= 192) && (keys > 64)) {
+        return 32;
+    }
+    return 16;
+}
+
 /* The columns of values that a thread accumulates for each of its rows, if as few groups as possible share these. */
-DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width) {
-    return dmlops_plan_ceil_div(planning, width, dmlops_multiply(16, dmlops_plan_ceil_div(planning, width, 256)));
+DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width, int64_t threads) {
+    return dmlops_plan_ceil_div(planning, width, dmlops_multiply(threads, dmlops_plan_ceil_div(planning, width,
+        dmlops_multiply(threads, 16))));
 }
 
 /* Binds a tensor to the next resource of the next dispatch. */

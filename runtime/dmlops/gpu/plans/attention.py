@@ -35,9 +35,14 @@ ATTENTION_FEW_ROWS = 32  # NVIDIA H200: 64 at 0.64 to 0.91
 "queries per group otherwise"
 ATTENTION_GROUPS = 256  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
 "groups that saturate a GPU"
+ATTENTION_SCARCE_GROUPS = 264  # NVIDIA H200: 1.44 times as fast with 128; narrow values at 0.94 with 192
+"groups up to which twice as many threads share rows, if values are wide enough"
 
-ATTENTION_THREADS = 128  # in a group
-ROW_THREADS = 16  # threads that share a row
+ROW_BLOCKS = 8  # of adjacent rows in a group, each shared by
+ROW_THREADS = 16  # threads, or
+SCARCE_ROW_THREADS = 32  # if groups are scarce, for values
+SCARCE_NARROWEST = 128  # with four columns for each of them
+SCARCE_WIDEST = 192  # that fit into shared memory
 MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its rows
 
 
@@ -275,7 +280,7 @@ def split_attention(
     query, width = kept_sizes[attention.query], kept_sizes[attention.target][3]
     vector = 4 if query[3] % 4 == 0 and width % 4 == 0 else 1
     many = KeySplit(TILES, vector, 1, ATTENTION_MANY_ROWS, 0, 1)
-    is_many = 2 * columns_of(width) <= MAX_COLUMNS and groups_of(query, many) >= ATTENTION_GROUPS
+    is_many = 2 * columns_of(width, ROW_THREADS) <= MAX_COLUMNS and groups_of(query, many) >= ATTENTION_GROUPS
     if is_many:
         return many
     return many._replace(rows=ATTENTION_FEW_ROWS)
@@ -297,16 +302,26 @@ def define_attention(
         return define_few_queries(out, query, sizes, split)
     if split.kernel == COOPERATIVE:
         return define_attention_cooperative(out, query, sizes[3], split)
-    columns = columns_of(sizes[3])
+    threads = row_threads_of(query, kept_sizes[attention.key][2], sizes[3], split)
+    columns = columns_of(sizes[3], threads)
     vector = 4 if columns % 4 == 0 else 2 if columns % 2 == 0 else 1
+    out.define("ROW_THREADS", threads)
     out.define("VALUE_VECTOR", vector)
     out.define("VALUE_VECTORS", columns // vector)
     out.define("SCORES_FROM_INPUTS", int(scores_from_inputs))
-    groups = times(groups_of(query, split), ceil_div(sizes[3], ROW_THREADS * columns))
-    return Threads(groups * ATTENTION_THREADS, ATTENTION_THREADS)
+    groups = times(groups_of(query, split), ceil_div(sizes[3], threads * columns))
+    return Threads(groups * ROW_BLOCKS * threads, ROW_BLOCKS * threads)
 
 
-def columns_of(width: int) -> int:
+def row_threads_of(query: Sizes, keys: int, width: int, split: KeySplit) -> int:
+    """The threads that share rows; each has four keys of a tile."""
+    are_scarce = split.rows == ATTENTION_FEW_ROWS and groups_of(query, split) <= ATTENTION_SCARCE_GROUPS
+    if are_scarce and SCARCE_NARROWEST <= width <= SCARCE_WIDEST and keys > 4 * ROW_THREADS:
+        return SCARCE_ROW_THREADS
+    return ROW_THREADS
+
+
+def columns_of(width: int, threads: int) -> int:
     """The columns of values that a thread accumulates for each of its rows, if as few groups as possible
     share these."""
-    return ceil_div(width, ROW_THREADS * ceil_div(width, ROW_THREADS * MAX_COLUMNS))
+    return ceil_div(width, threads * ceil_div(width, threads * MAX_COLUMNS))

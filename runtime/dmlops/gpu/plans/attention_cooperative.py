@@ -19,7 +19,7 @@ from .planning import Planning
 
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with cooperative matrices"
-ATTENTION_FEW_GROUPS = 132  # NVIDIA H200: 1.1 times as fast with 24 and 96, 0.7 with 384
+ATTENTION_FEW_GROUPS = 264  # NVIDIA H200: 1.05 to 1.13 times as fast with 24 to 192, 0.7 with 384
 "groups up to which those of narrow rows have tiles of 64 keys"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 1.05 times as fast, with fewer 0.67 to 0.76
 "groups of twice as many waves from which wider rows have these"
