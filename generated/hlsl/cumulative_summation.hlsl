@@ -52,16 +52,8 @@ struct Dimension
     uint halving, shift, inputStride, outputStride, reserved0, reserved1;
 };
 
-#if VECTOR > 1
 typedef vector<INPUT_STORED, VECTOR> InputElements;
-#else
-typedef INPUT_STORED InputElements;
-#endif
-#if VECTOR > 1 && !TOTALS
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-#else
-typedef OUTPUT_STORED OutputElements;
-#endif
+typedef vector<OUTPUT_STORED, (TOTALS ? 1 : VECTOR)> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_VALUE> starts : register(t1);
@@ -112,30 +104,24 @@ Position Locate(uint item)
 // Consecutive elements along the axis, the first of which is at `offset`
 void Load(uint offset, out INPUT_VALUE values[VECTOR])
 {
-#if VECTOR > 1
     const bool turned = (int)inputStep < 0;
     const InputElements elements = inputTensor[offset / VECTOR];
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         values[k] = (INPUT_VALUE)(turned ? elements[VECTOR - 1 - k] : elements[k]);
-#else
-    values[0] = (INPUT_VALUE)inputTensor[offset];
-#endif
 }
 
+#if !TOTALS
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if VECTOR > 1 && !TOTALS
     const bool turned = (int)outputStep < 0;
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)(turned ? values[VECTOR - 1 - k] : values[k]);
     outputTensor[offset / VECTOR] = elements;
-#else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#endif
 }
+#endif
 
 static const INPUT_VALUE IDENTITY = (INPUT_VALUE)0;
 
@@ -233,9 +219,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         }
     }
 #if TOTALS
-    OUTPUT_VALUE total[VECTOR];
-    total[0] = (OUTPUT_VALUE)running;
     if (lane == 0)
-        Store(to, total);
+        outputTensor[to] = (OUTPUT_STORED)running;
 #endif
 }
