@@ -134,7 +134,7 @@ float Tanh(float x)
     below = mad(below, z, 0.018563675f);
     below = mad(below, z, 0.4505951f);
     below = mad(below, z, 1.0f);
-    return IsNan(x) ? x : a * above * (1.0f / below);
+    return IsNan(x) ? x : a * above / below;
 }
 #else
 // The number with this bit pattern.
