@@ -12,7 +12,7 @@ recurrence, the first step, which has the form `... if at[0] == 0 else`, has no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -39,8 +39,8 @@ class SharedSums:
     """Intermediate tensors that are written together, from sums of products that threads of a group share.
 
     They apply where `when` holds. `values` are those of the tensors at `at`, by name, as functions of the
-    sums, one for each of `weights`, which are called total0, total1 and so on, of what was read `before`
-    these, by name, and of the earlier values, which have the names of their tensors. All coordinates in
+    sums, one for each of `weights`, which are called `totals`, of what was read `before` these, by name, and
+    of the earlier values, which have the names of their tensors. All coordinates in
     products end with k. Weights depend on dimensions `rows` of the result and not on `columns`, `factor` the
     other way round; both may depend on the rest of its `rank`. `along`: the first dimension is that of a
     recurrence's steps.
@@ -55,11 +55,7 @@ class SharedSums:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     rank: int
-
-    @property
-    def totals(self) -> list[str]:
-        """The names of the sums in `values`."""
-        return [_total(number) for number in range(len(self.weights))]
+    totals: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -72,6 +68,12 @@ class Sums(FastForm):
     def roles(self) -> Mapping[str, str]:
         """The weights of each intermediate tensor."""
         return {name: one.weights[0].tensor.name for one in self.passes for name, _ in one.values}
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of the sums in values, and of what is read before these."""
+        before = dict.fromkeys(name for one in self.passes for name, _ in one.before)
+        return before | dict.fromkeys(name for one in self.passes for name in one.totals)
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sums | None:
@@ -135,8 +137,8 @@ def _shared_sums(
     by_weights = dimensions(*(one.coordinate for one in weights)) - ({0} if along else set())
     by_factor = dimensions(factors[0].coordinate) - ({0} if along else set())
 
-    totals: dict[ir.Expr, ir.Expr] = {
-        fold: ir.Local(_total(n), ir.FLOAT, varies=True) for n, fold in enumerate(folds)
+    totals: dict[ir.Expr, ir.Local] = {
+        fold: ir.Local(f"total{n}", ir.FLOAT, varies=True) for n, fold in enumerate(folds)
     }
     defined, values = {one.name: one.value for one in defines.tensors}, dict[str, ir.Expr]()
     for one in step:
@@ -161,11 +163,8 @@ def _shared_sums(
         rows=tuple(sorted(by_weights - by_factor)),
         columns=tuple(sorted(by_factor - by_weights)),
         rank=rank,
+        totals=tuple(one.name for one in totals.values()),
     )
-
-
-def _total(number: int) -> str:
-    return f"total{number}"
 
 
 def _read(read: ir.Expr, k: ir.Local, facts: TensorFacts) -> Read:

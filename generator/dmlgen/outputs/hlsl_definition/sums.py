@@ -74,9 +74,11 @@ class SumsPass:
 
 @dataclass(frozen=True)
 class SumsPasses(FormPasses):
-    """The passes of sums, of which planners take those that apply to a description."""
+    """The passes of sums, of which planners take those that apply to a description. `statics` are the
+    variables that hold the sums of an element, and what else it needs."""
 
     passes: tuple[SumsPass, ...]
+    statics: Collection[str]
     field = "sums"
     template = "sums"
     scratch = "Scratch"
@@ -118,11 +120,6 @@ class SumsPasses(FormPasses):
         return ("COOPERATIVE_MATRIX", "SINGLE_GROUP")
 
     @property
-    def statics(self) -> Collection[str]:
-        """The variables that hold the sums of an element, and what else it needs."""
-        return names_of_elements(one.form for one in self.passes)
-
-    @property
     def factors(self) -> Collection[Kept]:
         """The intermediate tensors that products read."""
         return dict.fromkeys(one.kept for one in self.passes if one.kept is not None)
@@ -136,16 +133,9 @@ class SumsPasses(FormPasses):
 
 def sums_passes(printer: ShaderPrinter, sums: Sums, number: int) -> SumsPasses:
     """The passes of sums that intermediate tensors consist of, from `number` on."""
-    printer.statics = names_of_elements(sums.passes)
+    printer.statics = sums.names
     passes = (_pass(printer, sums, one, place) for place, one in enumerate(sums.passes, number))
-    return SumsPasses(number, tuple(passes))
-
-
-def names_of_elements(passes: Iterable[SharedSums]) -> Collection[str]:
-    """The names in values of their sums, and of what was read before these."""
-    forms = list(passes)
-    before = dict.fromkeys(name for one in forms for name, _ in one.before)
-    return [*before, *dict.fromkeys(name for one in forms for name in one.totals)]
+    return SumsPasses(number, tuple(passes), sums.names)
 
 
 def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums, number: int) -> SumsPass:
