@@ -56,18 +56,16 @@
 //              then
 //   FEW_QUERIES   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
 //              macros above, those down to X_IN apply; the
-//              following ones, down to VALUE_FETCHES, apply too
-//   COMBINE      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Of the
-//              macros that follow, KEYS_PER_SPLIT applies, and
-//     COMBINE_QUERIES  queries of a group
-//     COMBINE_STRANDS  threads with the same columns of a query
-//     COMBINE_FETCHES  parts that each of these loads at once
-//   KEY_THREADS      threads that share a key: a power of 2
+//              following ones, down to WAVES, apply too
+//   COMBINE      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Groups
+//              have one query then, and parts in place of keys, with four of their sums to a vector.
+//   KEY_THREADS      threads that share a key and its value: a power of 2
 //   KEY_VECTORS  vectors of a key that each of them loads
-//   KEY_FETCHES  keys that a thread loads at once
-//   VALUE_THREADS  threads that share a value: a power of 2
-//   VALUE_VECTORS  vectors of a value that each of them loads
+//   VALUE_VECTORS  vectors of a value that each of them loads: a power of 2
+//   KEY_FETCHES  keys, or parts, that a thread loads at once
 //   VALUE_FETCHES  values that a thread loads at once
+//   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
+//              consecutive threads; else 0
 //   SKIP_PAST      1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the
 //              earlier rows from other tensors; else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
@@ -1584,17 +1582,16 @@ void Attend(uint item, uint thread)
     StoreMeans(m);
 }
 #elif FEW_QUERIES
+static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys that the group works on side by side
+static const uint ADJACENT = COMBINE ? 4 : VECTOR;  // columns of a value, in a vector
+static const uint ROW_SUMS = VALUE_VECTORS * ADJACENT, SUMS = ROWS * ROW_SUMS;  // weighted values of a thread
+static const uint OWN_SUMS = SUMS > 4 * STRANDS ? SUMS / STRANDS : 4;  // those that it stores
 #if !COMBINE
 #define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
-static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys that the group works on side by side
-static const uint VALUE_STRANDS = NUM_THREADS / VALUE_THREADS;  // values likewise
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
-groupshared float held[NUM_THREADS * 8];  // exchange between threads
 groupshared float weights[KEYS_PER_SPLIT * ROWS];  // by query; scores at first
-#elif COMBINE_STRANDS > 1
-groupshared float4 heldMeans[NUM_THREADS];
-groupshared float2 heldSums[NUM_THREADS];
 #endif
+groupshared float held[NUM_THREADS * (SUMS > 16 ? SUMS / 2 : 8)];  // exchange between threads
 
 #if KEY_STORED_IN
 void StoreKeyVector(uint first, uint key, uint element, Loaded some)
@@ -1616,123 +1613,172 @@ void StoreValueVector(uint first, uint key, uint element, Loaded some)
 }
 #endif
 
-#if COMBINE
-// Merges in a partial result that is relative to another maximum
-void Join(inout float greatest, inout float sum, inout float4 mixed, float otherGreatest, float otherSum,
-    float4 otherMixed)
-{
-    const float found = max(greatest, otherGreatest), shift = ShiftOf(found);
-    const float factor = Weight(greatest - shift), otherFactor = Weight(otherGreatest - shift);
-    greatest = found;
-    sum = sum * factor + otherSum * otherFactor;
-    mixed = mixed * factor + otherMixed * otherFactor;
-}
-
-// The results of some queries: a thread has four adjacent columns of one, and COMBINE_STRANDS threads with the same
-// columns take turns with the parts.
-void Attend(uint item, uint thread)
-{
-    const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
-    const uint parts = Parts(), lanes = (uint)keptPresentValueSizes[0][3] / 4;
-    const uint lane = thread % lanes, strand = thread / lanes % COMBINE_STRANDS,
-        number = thread / lanes / COMBINE_STRANDS;
-    const uint joined = item * COMBINE_QUERIES + number;
-    const bool isThere = number < COMBINE_QUERIES && joined < (uint)keptQuerySizes[0][0] * heads * queries;
-    List at = Zeros(4);
-    at.entries[0] = (int)(joined / queries / heads);
-    at.entries[1] = (int)(joined / queries % heads);
-    at.entries[2] = (int)(joined % queries);
-    float greatest = asfloat(0xff800000), sum = 0;
-    float4 mixed = float4(0, 0, 0, 0);
-    if (isThere)
-    {
-        [loop]
-        for (uint first = strand; first < parts; first += COMBINE_STRANDS * COMBINE_FETCHES)
-        {
-            float4 found[COMBINE_FETCHES], sums[COMBINE_FETCHES];
-            uint u;
-            [unroll]
-            for (u = 0; u < COMBINE_FETCHES; u++)
-            {
-                const uint position = PositionOfPart(at, min(first + u * COMBINE_STRANDS, parts - 1));
-                found[u] = asfloat(scratch[position + lane]);
-                sums[u] = asfloat(scratch[position + lanes]);
-            }
-            [unroll]
-            for (u = 0; u < COMBINE_FETCHES; u++)
-                if (first + u * COMBINE_STRANDS < parts)
-                    Join(greatest, sum, mixed, sums[u].x, sums[u].y, found[u]);
-        }
-    }
-#if COMBINE_STRANDS > 1
-    heldMeans[thread] = mixed;
-    heldSums[thread] = float2(greatest, sum);
-    GroupMemoryBarrierWithGroupSync();
-    if (isThere && strand == 0)
-    {
-        [unroll]
-        for (uint other = 1; other < COMBINE_STRANDS; other++)
-        {
-            const float2 sums = heldSums[thread + other * lanes];
-            Join(greatest, sum, mixed, sums.x, sums.y, heldMeans[thread + other * lanes]);
-        }
-    }
-#endif
-    if (isThere && strand == 0)
-        PutFour(PositionIn(outputLayout[0], at) + lane * 4, mixed / sum);
-}
-#else
-// Reduces what all threads have in `held` to one number per query, in a fixed order
-#define OF_ALL(thread, made) \
-    [unroll] \
-    for (uint others = NUM_THREADS / 2; others > 0; others /= 2) \
-    { \
-        GroupMemoryBarrierWithGroupSync(); \
-        if (thread < others) \
-        { \
-            [unroll] \
-            for (uint row = 0; row < ROWS; row++) \
-            { \
-                const float a = held[row * NUM_THREADS + thread], b = held[row * NUM_THREADS + thread + others]; \
-                held[row * NUM_THREADS + thread] = made; \
-            } \
-        } \
-    } \
-    GroupMemoryBarrierWithGroupSync();
-
+#if !COMBINE
 // A thread's share of the values from key `first` on
 void FetchValues(uint thread, uint first, uint endKey, out Loaded values[VALUE_FETCHES][VALUE_VECTORS])
 {
     [unroll]
     for (uint u = 0; u < VALUE_FETCHES; u++)
     {
-        const uint key = first + u * VALUE_STRANDS + thread / VALUE_THREADS;
+        const uint key = first + u * STRANDS + thread / KEY_THREADS;
         [unroll]
         for (uint j = 0; j < VALUE_VECTORS; j++)
         {
-            const uint column = (thread % VALUE_THREADS + j * VALUE_THREADS) * VECTOR;
+            const uint column = (thread % KEY_THREADS + j * KEY_THREADS) * VECTOR;
             values[u][j] = (Loaded)0;
             if (key < endKey && column < (uint)keptPresentValueSizes[0][3])
                 values[u][j] = ValueVector(valueFirsts, key, column);
         }
     }
 }
+#endif
 
-// Computes some queries of the heads that share keys, over one part of these: all scores, then the weights, then the
-// sum of weighted values, whose first loads are in flight while the weights are computed.
+// Computes some queries of the heads that share keys, over one part of these, or combines the parts of a query. Strands
+// of KEY_THREADS threads have keys and values, or parts, of their own.
 void Attend(uint item, uint thread)
 {
+    uint q, j, e, u, i, n;
+    const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS,
+        valueSize = (uint)keptPresentValueSizes[0][3];
+    float greatest[ROWS], sums[ROWS], mixed[SUMS];
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+    {
+        greatest[q] = asfloat(0xff800000);
+        sums[q] = 0;
+    }
+    [unroll]
+    for (i = 0; i < SUMS; i++)
+        mixed[i] = 0;
+#if COMBINE
+    const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
+    if (item >= (uint)keptQuerySizes[0][0] * heads * queries)
+        return;
+    List at = Zeros(4);
+    at.entries[0] = (int)(item / queries / heads);
+    at.entries[1] = (int)(item / queries % heads);
+    at.entries[2] = (int)(item % queries);
+    [loop]
+    for (uint part = strand; part < Parts(); part += STRANDS * KEY_FETCHES)
+    {
+        float4 means[KEY_FETCHES][VALUE_VECTORS], others[KEY_FETCHES];
+        [unroll]
+        for (u = 0; u < KEY_FETCHES; u++)
+        {
+            const uint position = PositionOfPart(at, min(part + u * STRANDS, Parts() - 1));
+            others[u] = asfloat(scratch[position + valueSize / 4]);
+            [unroll]
+            for (j = 0; j < VALUE_VECTORS; j++)
+                means[u][j] = asfloat(scratch[position + min(lane + j * KEY_THREADS, valueSize / 4 - 1)]);
+        }
+        [unroll]
+        for (u = 0; u < KEY_FETCHES; u++)
+            if (part + u * STRANDS < Parts())
+            {
+                const float found = max(greatest[0], others[u].x), shift = ShiftOf(found);
+                const float decay = Weight(greatest[0] - shift), weight = Weight(others[u].x - shift);
+                greatest[0] = found;
+                sums[0] = sums[0] * decay + others[u].y * weight;
+                [unroll]
+                for (i = 0; i < SUMS; i++)
+                    mixed[i] = mixed[i] * decay + means[u][i / 4][i % 4] * weight;
+            }
+    }
+    const float own = greatest[0];
+    [unroll]
+    for (uint distance = KEY_THREADS; distance < NUM_THREADS; distance *= 2)
+    {
+        const bool halves = (1) * (KEY_THREADS) / (2 * distance) >= 1, isOdd = halves && (thread & distance) != 0;
+        const uint count = halves ? (1) * (KEY_THREADS) / (2 * distance) : 1;
+#if WAVES
+        if (distance < WaveGetLaneCount())
+        {
+            [unroll]
+            for (i = 0; i < (1 + 1) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? greatest[(i / 1 * 2 * 1 + 1 + i % 1) % (1)]
+                        : greatest[i / 1 * 2 * 1 + i % 1];
+                    const float other = WaveReadLaneAt(isOdd == halves ? greatest[i / 1 * 2 * 1 + i % 1]
+                        : greatest[(i / 1 * 2 * 1 + 1 + i % 1) % (1)], WaveGetLaneIndex() ^ distance);
+                    greatest[i] = max(kept, other);
+                }
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (1 + 1) / 2; i++)
+                if (i < count)
+                    held[i * NUM_THREADS + thread] = isOdd == halves ? greatest[i / 1 * 2 * 1 + i % 1]
+                        : greatest[(i / 1 * 2 * 1 + 1 + i % 1) % (1)];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (1 + 1) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? greatest[(i / 1 * 2 * 1 + 1 + i % 1) % (1)]
+                        : greatest[i / 1 * 2 * 1 + i % 1], other = held[i * NUM_THREADS + (thread ^ distance)];
+                    greatest[i] = max(kept, other);
+                }
+        }
+    }
+    const float factor = Weight(own - ShiftOf(greatest[0]));
+    sums[0] *= factor;
+    [unroll]
+    for (i = 0; i < SUMS; i++)
+        mixed[i] *= factor;
+    [unroll]
+    for (uint distance = KEY_THREADS; distance < NUM_THREADS; distance *= 2)
+    {
+        const bool halves = (1) * (KEY_THREADS) / (2 * distance) >= 1, isOdd = halves && (thread & distance) != 0;
+        const uint count = halves ? (1) * (KEY_THREADS) / (2 * distance) : 1;
+#if WAVES
+        if (distance < WaveGetLaneCount())
+        {
+            [unroll]
+            for (i = 0; i < (1 + 1) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? sums[(i / 1 * 2 * 1 + 1 + i % 1) % (1)] : sums[i / 1 * 2 * 1 + i % 1];
+                    const float other = WaveReadLaneAt(isOdd == halves ? sums[i / 1 * 2 * 1 + i % 1]
+                        : sums[(i / 1 * 2 * 1 + 1 + i % 1) % (1)], WaveGetLaneIndex() ^ distance);
+                    sums[i] = kept + other;
+                }
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (1 + 1) / 2; i++)
+                if (i < count)
+                    held[i * NUM_THREADS + thread] = isOdd == halves ? sums[i / 1 * 2 * 1 + i % 1]
+                        : sums[(i / 1 * 2 * 1 + 1 + i % 1) % (1)];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (1 + 1) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? sums[(i / 1 * 2 * 1 + 1 + i % 1) % (1)] : sums[i / 1 * 2 * 1 + i % 1],
+                        other = held[i * NUM_THREADS + (thread ^ distance)];
+                    sums[i] = kept + other;
+                }
+        }
+    }
+#define IS_THERE(row) true
+#define POSITION(row) PositionIn(outputLayout[0], at)
+#else
     FindGroup(item);
     const uint keysOfHead = (uint)keptPresentKeySizes[0][2];
-    const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
+    const uint querySize = (uint)keptQuerySizes[0][3];
     const uint firstKey = part * KEYS_PER_SPLIT, endKey = min(firstKey + KEYS_PER_SPLIT, keysOfHead);
     if (firstKey >= keysOfHead)
         return;
     const uint keyStored = FirstOf(storedLayouts[0], HeadOfKeys(origin));
     const uint valueStored = FirstOf(storedLayouts[1], HeadOfKeys(origin));
 
-    uint q, j, e, u, i;
-    const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS;
     float queries[ROWS][KEY_VECTORS * VECTOR];
     [unroll]
     for (q = 0; q < ROWS; q++)
@@ -1832,45 +1878,102 @@ void Attend(uint item, uint thread)
             else
                 absent |= 1u << (q * each + i);
         }
-        held[q * NUM_THREADS + thread] = most;
+        greatest[q] = most;
     }
-    OF_ALL(thread, max(a, b))
-    float greatest[ROWS];
     [unroll]
-    for (q = 0; q < ROWS; q++)
-        greatest[q] = held[q * NUM_THREADS];
-    GroupMemoryBarrierWithGroupSync();
-    [unroll]
-    for (q = 0; q < ROWS; q++)
+    for (uint distance = 1; distance < NUM_THREADS; distance *= 2)
     {
-        float sum = 0;
+        const bool halves = (ROWS) * (1) / (2 * distance) >= ROWS, isOdd = halves && (thread & distance) != 0;
+        const uint count = halves ? (ROWS) * (1) / (2 * distance) : ROWS;
+#if WAVES
+        if (distance < WaveGetLaneCount())
+        {
+            [unroll]
+            for (i = 0; i < (ROWS + ROWS) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? greatest[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)]
+                        : greatest[i / ROWS * 2 * ROWS + i % ROWS];
+                    const float other = WaveReadLaneAt(isOdd == halves ? greatest[i / ROWS * 2 * ROWS + i % ROWS]
+                        : greatest[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)], WaveGetLaneIndex() ^ distance);
+                    greatest[i] = max(kept, other);
+                }
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (ROWS + ROWS) / 2; i++)
+                if (i < count)
+                    held[i * NUM_THREADS + thread] = isOdd == halves ? greatest[i / ROWS * 2 * ROWS + i % ROWS]
+                        : greatest[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (ROWS + ROWS) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? greatest[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)]
+                        : greatest[i / ROWS * 2 * ROWS + i % ROWS], other = held[i * NUM_THREADS + (thread ^ distance)];
+                    greatest[i] = max(kept, other);
+                }
+        }
+    }
+    [unroll]
+    for (q = 0; q < ROWS; q++)
         [loop]
         for (i = 0; i < each; i++)
         {
             const uint position = q * KEYS_PER_SPLIT + i * NUM_THREADS + thread;
             const bool isAbsent = (absent >> (q * each + i) & 1) != 0;
             const float weight = Weight(weights[position] - ShiftOf(greatest[q]));
-            sum += isAbsent ? 0.0f : weight;
+            sums[q] += isAbsent ? 0.0f : weight;
             weights[position] = isAbsent ? ABSENT : weight;
         }
-        held[q * NUM_THREADS + thread] = sum;
-    }
-    OF_ALL(thread, a + b)
-    float sums[ROWS];
     [unroll]
-    for (q = 0; q < ROWS; q++)
-        sums[q] = held[q * NUM_THREADS];
+    for (uint distance = 1; distance < NUM_THREADS; distance *= 2)
+    {
+        const bool halves = (ROWS) * (1) / (2 * distance) >= ROWS, isOdd = halves && (thread & distance) != 0;
+        const uint count = halves ? (ROWS) * (1) / (2 * distance) : ROWS;
+#if WAVES
+        if (distance < WaveGetLaneCount())
+        {
+            [unroll]
+            for (i = 0; i < (ROWS + ROWS) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? sums[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)]
+                        : sums[i / ROWS * 2 * ROWS + i % ROWS];
+                    const float other = WaveReadLaneAt(isOdd == halves ? sums[i / ROWS * 2 * ROWS + i % ROWS]
+                        : sums[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)], WaveGetLaneIndex() ^ distance);
+                    sums[i] = kept + other;
+                }
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (ROWS + ROWS) / 2; i++)
+                if (i < count)
+                    held[i * NUM_THREADS + thread] = isOdd == halves ? sums[i / ROWS * 2 * ROWS + i % ROWS]
+                        : sums[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (ROWS + ROWS) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? sums[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)]
+                        : sums[i / ROWS * 2 * ROWS + i % ROWS], other = held[i * NUM_THREADS + (thread ^ distance)];
+                    sums[i] = kept + other;
+                }
+        }
+    }
+    GroupMemoryBarrierWithGroupSync();  // other threads' weights
 
     // Accumulates the weighted values of this part's keys
-    const uint valueLane = thread % VALUE_THREADS, valueStrand = thread / VALUE_THREADS;
-    float mixed[ROWS][VALUE_VECTORS * VECTOR];
-    [unroll]
-    for (q = 0; q < ROWS; q++)
-        [unroll]
-        for (e = 0; e < VALUE_VECTORS * VECTOR; e++)
-            mixed[q][e] = 0;
     [loop]
-    for (uint first = 0; firstKey + first < endKey; first += VALUE_STRANDS * VALUE_FETCHES)
+    for (uint first = 0; firstKey + first < endKey; first += STRANDS * VALUE_FETCHES)
     {
         if (first > 0)
             FetchValues(thread, firstKey + first, endKey, values);
@@ -1878,11 +1981,11 @@ void Attend(uint item, uint thread)
         for (u = 0; u < VALUE_FETCHES; u++)
         {
 #if VALUE_STORED_IN
-            const uint key = firstKey + first + u * VALUE_STRANDS + valueStrand;
+            const uint key = firstKey + first + u * STRANDS + strand;
             [unroll]
             for (j = 0; j < VALUE_VECTORS; j++)
             {
-                const uint column = (valueLane + j * VALUE_THREADS) * VECTOR;
+                const uint column = (lane + j * KEY_THREADS) * VECTOR;
                 if (key < endKey && column < valueSize && firstRow == 0)
                     StoreValueVector(valueStored, key, column, values[u][j]);
             }
@@ -1890,52 +1993,81 @@ void Attend(uint item, uint thread)
             [unroll]
             for (q = 0; q < ROWS; q++)
             {
-                const float weight = weights[q * KEYS_PER_SPLIT + first + u * VALUE_STRANDS + valueStrand];
+                const float weight = weights[q * KEYS_PER_SPLIT + first + u * STRANDS + strand];
                 if (asuint(weight) != asuint(ABSENT))  // a masked key adds nothing, rather than 0 times infinity
                 {
                     [unroll]
-                    for (j = 0; j < VALUE_VECTORS; j++)
-                        [unroll]
-                        for (e = 0; e < VECTOR; e++)
-                            mixed[q][j * VECTOR + e] =
-                                mad(weight, ElementOf(values[u][j], e), mixed[q][j * VECTOR + e]);
+                    for (i = 0; i < ROW_SUMS; i++)
+                        mixed[q * ROW_SUMS + i] = mad(weight, ElementOf(values[u][i / VECTOR], i % VECTOR),
+                            mixed[q * ROW_SUMS + i]);
                 }
             }
         }
     }
+#define IS_THERE(row) (firstRow + row < Rows())
+#define POSITION(row) PositionOfResult(RowAt(firstRow + row))
+#endif
 
-    // Sums over all strands; one thread has four adjacent columns.
+    // Over all strands; a thread has at least four adjacent columns in the end.
+#if !SPLIT_KV
     [unroll]
-    for (q = 0; q < ROWS; q++)
+    for (i = 0; i < SUMS; i++)
+        mixed[i] /= sums[i / ROW_SUMS];
+#endif
+    [unroll]
+    for (uint distance = KEY_THREADS; distance < NUM_THREADS; distance *= 2)
     {
-        const List of = RowAt(firstRow + q);
-        const uint position = PositionOfResult(of);
-        [unroll]
-        for (j = 0; j < VALUE_VECTORS; j++)
+        const bool halves = (SUMS) * (KEY_THREADS) / (2 * distance) >= 4, isOdd = halves && (thread & distance) != 0;
+        const uint count = halves ? (SUMS) * (KEY_THREADS) / (2 * distance) : 4;
+#if WAVES
+        if (distance < WaveGetLaneCount())
+        {
+            [unroll]
+            for (i = 0; i < (SUMS + 4) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? mixed[(i / 4 * 2 * 4 + 4 + i % 4) % (SUMS)]
+                        : mixed[i / 4 * 2 * 4 + i % 4];
+                    const float other = WaveReadLaneAt(isOdd == halves ? mixed[i / 4 * 2 * 4 + i % 4]
+                        : mixed[(i / 4 * 2 * 4 + 4 + i % 4) % (SUMS)], WaveGetLaneIndex() ^ distance);
+                    mixed[i] = kept + other;
+                }
+        }
+        else
+#endif
         {
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (e = 0; e < VECTOR; e++)
-                held[e * NUM_THREADS + thread] = mixed[q][j * VECTOR + e];
+            for (i = 0; i < (SUMS + 4) / 2; i++)
+                if (i < count)
+                    held[i * NUM_THREADS + thread] = isOdd == halves ? mixed[i / 4 * 2 * 4 + i % 4]
+                        : mixed[(i / 4 * 2 * 4 + 4 + i % 4) % (SUMS)];
             GroupMemoryBarrierWithGroupSync();
-            const uint column = (valueLane + j * VALUE_THREADS) * VECTOR + valueStrand * 4;
-            if (firstRow + q < Rows() && valueStrand < VECTOR / 4 && column < valueSize)
-            {
-                float4 total = float4(0, 0, 0, 0);
-                for (u = 0; u < VALUE_STRANDS; u++)
-                    [unroll]
-                    for (e = 0; e < 4; e++)
-                        total[e] += held[(valueStrand * 4 + e) * NUM_THREADS + u * VALUE_THREADS + valueLane];
-                PutFour(position + column, SPLIT_KV ? total : total / sums[q]);
-            }
+            [unroll]
+            for (i = 0; i < (SUMS + 4) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? mixed[(i / 4 * 2 * 4 + 4 + i % 4) % (SUMS)]
+                        : mixed[i / 4 * 2 * 4 + i % 4], other = held[i * NUM_THREADS + (thread ^ distance)];
+                    mixed[i] = kept + other;
+                }
         }
-#if SPLIT_KV
-        if (firstRow + q < Rows() && thread == 0)
-            PutFour(position + valueSize, float4(greatest[q], sums[q], 0, 0));
-#endif
     }
-}
+    [unroll]
+    for (n = 0; n < OWN_SUMS; n += 4)
+    {
+        const uint number = n * STRANDS + strand * 4, row = number / ROW_SUMS;
+        const uint column = (lane + number % ROW_SUMS / ADJACENT * KEY_THREADS) * ADJACENT + number % ADJACENT;
+        if (number < SUMS && column < valueSize && IS_THERE(row))
+            PutFour(POSITION(row) + column, float4(mixed[n], mixed[n + 1], mixed[n + 2], mixed[n + 3]));
+    }
+#if SPLIT_KV
+    [unroll]
+    for (q = 0; q < ROWS; q++)
+        if (IS_THERE(q) && thread == 0)
+            PutFour(POSITION(q) + valueSize, float4(greatest[q], sums[q], 0, 0));
 #endif
+}
 #else
 static const uint KEYS = 4 * ROW_THREADS;  // of a tile: each thread of a row has four
 static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries and keys, then keys of values

@@ -875,10 +875,11 @@ typedef struct dmlops_plan_KeySplit {
     int64_t number;
 } dmlops_plan_KeySplit;
 
-typedef struct dmlops_plan_Lanes {
+typedef struct dmlops_plan_Strand {
     int64_t threads;
-    int64_t vectors;
-} dmlops_plan_Lanes;
+    int64_t key_vectors;
+    int64_t value_vectors;
+} dmlops_plan_Strand;
 
 typedef struct dmlops_plan_AttentionTile {
     int64_t waves;
@@ -2592,9 +2593,11 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_KeySplit* split);
-DMLOPS_CALLED void dmlops_plan_lanes_over(dmlops_planning* planning, int64_t elements, int64_t vector,
-    dmlops_plan_Lanes* result);
-DMLOPS_CALLED int64_t dmlops_plan_fetches_over(dmlops_planning* planning, const dmlops_plan_Lanes* lanes, int64_t rows);
+DMLOPS_CALLED int64_t dmlops_plan_vectors_over(dmlops_planning* planning, int64_t elements, int64_t vector, int64_t
+    threads);
+DMLOPS_CALLED void dmlops_plan_strand_of(dmlops_planning* planning, int64_t depth, int64_t width, int64_t vector,
+    dmlops_plan_Strand* result);
+DMLOPS_CALLED int64_t dmlops_plan_fetches_of(dmlops_planning* planning, int64_t vectors, int64_t rows);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
     dmlops_plan_Tensor_16* tensors);
@@ -3567,18 +3570,30 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dml
         split->rows)), split->number);
 }
 
-/* Those of a row with that many elements. */
-DMLOPS_CALLED void dmlops_plan_lanes_over(dmlops_planning* planning, int64_t elements, int64_t vector,
-    dmlops_plan_Lanes* result) {
-    int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(elements, vector), 16);
+/* The vectors of a row that each of its threads has, rounded up to a power of 2. */
+DMLOPS_CALLED int64_t dmlops_plan_vectors_over(dmlops_planning* planning, int64_t elements, int64_t vector, int64_t
+    threads) {
+    int64_t vectors = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (dmlops_plan_times(planning, dmlops_multiply(vectors, vector),
+        threads) < elements)) {
+        vectors = dmlops_multiply(vectors, 2);
+    }
+    return vectors;
+}
+
+/* The threads that share a key of `depth` elements and its value of `width`. */
+DMLOPS_CALLED void dmlops_plan_strand_of(dmlops_planning* planning, int64_t depth, int64_t width, int64_t vector,
+    dmlops_plan_Strand* result) {
+    int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(dmlops_max(depth, width), vector), 16);
     result->threads = threads;
-    result->vectors = dmlops_plan_ceil_div(planning, dmlops_divide(elements, vector), threads);
+    result->key_vectors = dmlops_plan_vectors_over(planning, depth, vector, threads);
+    result->value_vectors = dmlops_plan_vectors_over(planning, width, vector, threads);
     return;
 }
 
-/* The rows whose vectors a thread loads at once, if it needs room for `rows` results of each. */
-DMLOPS_CALLED int64_t dmlops_plan_fetches_over(dmlops_planning* planning, const dmlops_plan_Lanes* lanes, int64_t rows) {
-    return dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows, lanes->vectors)), 8), 1);
+/* The keys or values, of that many vectors, that a thread loads at once, if it needs room for `rows` results of each. */
+DMLOPS_CALLED int64_t dmlops_plan_fetches_of(dmlops_planning* planning, int64_t vectors, int64_t rows) {
+    return dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows, vectors)), 8), 1);
 }
 
 /* Elements in 16 bytes, if all floats have one type; else 1. */
@@ -3646,13 +3661,12 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
         kept_sizes->count)].count)];
     int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
     int64_t shared = dmlops_max(views->shared, 1);
-    dmlops_plan_Lanes key;
-    dmlops_plan_lanes_over(planning, query->items[dmlops_item(planning, 3, query->count)], vector, &key);
-    dmlops_plan_Lanes value;
-    dmlops_plan_lanes_over(planning, kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].count)], vector, &value);
-    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(key.vectors, value.vectors)), 8);
+    dmlops_plan_Strand strand;
+    dmlops_plan_strand_of(planning, query->items[dmlops_item(planning, 3, query->count)],
+        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)], vector, &strand);
+    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(strand.key_vectors,
+        strand.value_vectors)), 8);
     int64_t rows = 1;
     while (planning->reason == DMLOPS_REASON_NONE && (rows < dmlops_min(dmlops_plan_times(planning, shared,
         query->items[dmlops_item(planning, 2, query->count)]), most))) {
@@ -3666,8 +3680,8 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
     whole.keys = keys;
     whole.number = 1;
     int64_t groups = dmlops_plan_groups_of(planning, query, &whole);
-    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, key.threads), dmlops_plan_fetches_over(planning,
-        &key, rows)), 128);
+    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, strand.threads), dmlops_plan_fetches_of(planning,
+        strand.key_vectors, rows)), 128);
     int64_t most_keys = dmlops_max(dmlops_min(512, dmlops_divide(2048, rows)), round_);
     int64_t own = round_;
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= most_keys) &&
@@ -3697,42 +3711,47 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
 /* The macros of the kernel for few queries. `sizes` are those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
-    dmlops_plan_Lanes key;
-    dmlops_plan_lanes_over(planning, query->items[dmlops_item(planning, 3, query->count)], split->vector, &key);
-    dmlops_plan_Lanes value;
-    dmlops_plan_lanes_over(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], split->vector, &value);
+    dmlops_plan_Strand strand;
+    dmlops_plan_strand_of(planning, query->items[dmlops_item(planning, 3, query->count)],
+        sizes->items[dmlops_item(planning, 3, sizes->count)], split->vector, &strand);
     dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), key.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), key.vectors);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), dmlops_plan_fetches_over(planning, &key, split->rows));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_THREADS"), value.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), value.vectors);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), dmlops_min(dmlops_plan_fetches_over(planning, &value,
-        1), value.threads));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), strand.threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), strand.key_vectors);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), dmlops_plan_fetches_of(planning, strand.key_vectors,
+        split->rows));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), strand.value_vectors);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), dmlops_min(dmlops_plan_fetches_of(planning,
+        strand.value_vectors, 1), strand.threads));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+        DMLOPS_CAPABILITY_WAVE_OPERATIONS));
     result->threads = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split), 128);
     result->in_group = 128;
     return;
 }
 
-/* The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes four columns
-   of a query, from no more parts than it loads at once if a group has enough threads. */
+/* The macros of the dispatch that combines the parts. `sizes` are those of the result. A group takes a query, and each
+   thread no more parts than it loads at once, if there are enough threads. */
 DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
-    int64_t lanes = dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4);
+    int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(sizes->items[dmlops_item(planning, 3,
+        sizes->count)], 4), 32);
     int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
-        dmlops_plan_ceil_div(planning, split->number, 4)), 1), dmlops_divide(128, lanes));
-    int64_t queries = dmlops_divide(128, dmlops_multiply(lanes, strands));
+        dmlops_plan_ceil_div(planning, split->number, 4)), 1), dmlops_divide(512, threads));
+    int64_t in_group = dmlops_multiply(threads, strands);
     dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_QUERIES"), queries);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_STRANDS"), strands);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_FETCHES"), 4);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_plan_vectors_over(planning,
+        sizes->items[dmlops_item(planning, 3, sizes->count)], 4, threads));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+        DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+    result->threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
         sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
-        sizes->items[dmlops_item(planning, 2, sizes->count)]), queries);
-    result->threads = dmlops_plan_times(planning, groups, 128);
-    result->in_group = 128;
+        sizes->items[dmlops_item(planning, 2, sizes->count)]), in_group);
+    result->in_group = in_group;
     return;
 }
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+from .capabilities import Capability
 from .definition_types import AttentionPass, AttentionViews
 from .loops import ceil_div, power_below, times
-from .operands import NONE, Sizes, Tensors, Threads
+from .operands import NONE, WAVE, Sizes, Tensors, Threads
 from .planning import Planning
 
 PARTS_FEW_QUERIES = 4  # NVIDIA H200: 1.03 to 15 times as fast
@@ -44,7 +45,8 @@ MOST_LANES = 16
 MOST_ELEMENTS = 512  # of a row: a thread has registers for eight vectors over all its queries
 OWN = 8  # vectors of queries, partial results and products that a thread holds
 COMBINE_FETCHES = 4  # parts that a thread loads at once to combine them
-MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange between threads
+COMBINE_THREADS = 512  # in a group that does so, at most
+MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides up to 16 for exchange between threads
 
 
 class KeySplit(NamedTuple):
@@ -60,11 +62,12 @@ class KeySplit(NamedTuple):
     number: int
 
 
-class Lanes(NamedTuple):
-    """Threads that share a key or a value, and the vectors of it that each of them has."""
+class Strand(NamedTuple):
+    """Threads that share a key and its value, and the vectors of either that each of them has."""
 
     threads: int
-    vectors: int
+    key_vectors: int
+    value_vectors: int
 
 
 def groups_of(query: Sizes, split: KeySplit) -> int:
@@ -73,15 +76,24 @@ def groups_of(query: Sizes, split: KeySplit) -> int:
     return times(times(heads, ceil_div(rows, split.rows)), split.number)
 
 
-def lanes_over(elements: int, vector: int) -> Lanes:
-    """Those of a row with that many elements."""
-    threads = power_below(elements // vector, MOST_LANES)
-    return Lanes(threads, ceil_div(elements // vector, threads))
+def vectors_over(elements: int, vector: int, threads: int) -> int:
+    """The vectors of a row that each of its threads has, rounded up to a power of 2."""
+    vectors = 1
+    while times(vectors * vector, threads) < elements:
+        vectors *= 2
+    return vectors
 
 
-def fetches_over(lanes: Lanes, rows: int) -> int:
-    """The rows whose vectors a thread loads at once, if it needs room for `rows` results of each."""
-    return max(power_below(OWN // (rows * lanes.vectors), OWN), 1)
+def strand_of(depth: int, width: int, vector: int) -> Strand:
+    """The threads that share a key of `depth` elements and its value of `width`."""
+    threads = power_below(max(depth, width) // vector, MOST_LANES)
+    return Strand(threads, vectors_over(depth, vector, threads), vectors_over(width, vector, threads))
+
+
+def fetches_of(vectors: int, rows: int) -> int:
+    """The keys or values, of that many vectors, that a thread loads at once, if it needs room for `rows`
+    results of each."""
+    return max(power_below(OWN // (rows * vectors), OWN), 1)
 
 
 def floats_at_once(tensors: Tensors) -> int:
@@ -137,14 +149,14 @@ def few_queries_split(
     once."""
     query, keys = kept_sizes[attention.query], kept_sizes[attention.key][2]
     vector, shared = floats_at_once(tensors), max(views.shared, 1)
-    key, value = lanes_over(query[3], vector), lanes_over(kept_sizes[attention.target][3], vector)
-    most = power_below(OWN // max(key.vectors, value.vectors), OWN)
+    strand = strand_of(query[3], kept_sizes[attention.target][3], vector)
+    most = power_below(OWN // max(strand.key_vectors, strand.value_vectors), OWN)
     rows = 1
     while rows < min(times(shared, query[2]), most):
         rows *= 2
     whole = KeySplit(FEW_QUERIES, vector, shared, rows, keys, 1)
     groups = groups_of(query, whole)
-    round_ = max(PARTS_THREADS // key.threads * fetches_over(key, rows), PARTS_THREADS)
+    round_ = max(PARTS_THREADS // strand.threads * fetches_of(strand.key_vectors, rows), PARTS_THREADS)
     most_keys = max(min(PARTS_KEYS, MOST_WEIGHTS // rows), round_)
     own = round_
     while 2 * own <= most_keys and times(groups, ceil_div(keys, 2 * own)) >= PARTS_GROUPS:
@@ -163,28 +175,29 @@ def words_of(split: KeySplit, sizes: Sizes) -> int:
 
 def define_few_queries(out: Planning, query: Sizes, sizes: Sizes, split: KeySplit) -> Threads:
     """The macros of the kernel for few queries. `sizes` are those of the result."""
-    key, value = lanes_over(query[3], split.vector), lanes_over(sizes[3], split.vector)
+    strand = strand_of(query[3], sizes[3], split.vector)
     out.define("FEW_QUERIES", 1)
     out.define("COMBINE", 0)
-    out.define("KEY_THREADS", key.threads)
-    out.define("KEY_VECTORS", key.vectors)
-    out.define("KEY_FETCHES", fetches_over(key, split.rows))
-    out.define("VALUE_THREADS", value.threads)
-    out.define("VALUE_VECTORS", value.vectors)
-    out.define("VALUE_FETCHES", min(fetches_over(value, 1), value.threads))
+    out.define("KEY_THREADS", strand.threads)
+    out.define("KEY_VECTORS", strand.key_vectors)
+    out.define("KEY_FETCHES", fetches_of(strand.key_vectors, split.rows))
+    out.define("VALUE_VECTORS", strand.value_vectors)
+    out.define("VALUE_FETCHES", min(fetches_of(strand.value_vectors, 1), strand.threads))
+    out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
     return Threads(times(groups_of(query, split), PARTS_THREADS), PARTS_THREADS)
 
 
 def define_combine(out: Planning, sizes: Sizes, split: KeySplit) -> Threads:
-    """The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes
-    four columns of a query, from no more parts than it loads at once if a group has enough threads."""
-    lanes = sizes[3] // 4
-    strands = power_below(2 * ceil_div(split.number, COMBINE_FETCHES) - 1, PARTS_THREADS // lanes)
-    queries = PARTS_THREADS // (lanes * strands)
+    """The macros of the dispatch that combines the parts. `sizes` are those of the result. A group takes a
+    query, and each thread no more parts than it loads at once, if there are enough threads."""
+    threads = power_below(sizes[3] // 4, WAVE)
+    strands = power_below(2 * ceil_div(split.number, COMBINE_FETCHES) - 1, COMBINE_THREADS // threads)
+    in_group = threads * strands
     out.define("FEW_QUERIES", 1)
     out.define("COMBINE", 1)
-    out.define("COMBINE_QUERIES", queries)
-    out.define("COMBINE_STRANDS", strands)
-    out.define("COMBINE_FETCHES", COMBINE_FETCHES)
-    groups = ceil_div(times(times(sizes[0], sizes[1]), sizes[2]), queries)
-    return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
+    out.define("ROWS", 1)
+    out.define("KEY_THREADS", threads)
+    out.define("KEY_FETCHES", COMBINE_FETCHES)
+    out.define("VALUE_VECTORS", vectors_over(sizes[3], 4, threads))
+    out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
+    return Threads(times(times(times(sizes[0], sizes[1]), sizes[2]), in_group), in_group)
