@@ -294,7 +294,10 @@ List Numbered(uint number)
 void WriteElement(uint item, List at)
 {
 #if PASS == 0  // Last
-    const List p = at;
+    List p = at;
+    [unroll]
+    for (int d = 0; d < RANK; d++)  // from the end, which was cleared last, and is still cached
+        p.entries[d] = (int)sizes[d].size - 1 - at.entries[d];
     const int64_t key = Integer(ReadIndices(p));
     const int value = RavelIndex(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1;
     if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)))
