@@ -261,7 +261,7 @@ def test_constants_of_a_shader_fill_whole_vectors() -> None:
     params = params_of(Plans(PLANNERS), "GatherParams")
     assert params.strides == ("input", "indices", "output")
     assert "    Dimension dimensions[RANK];  // outermost first" in params.constants
-    assert params.structs.count("reserved") == 2  # seven numbers in one struct, three in the other
+    assert "".join(params.structs).count("reserved") == 2  # seven numbers in one struct, three in the other
     assert params.words % 4 == 0
 
 

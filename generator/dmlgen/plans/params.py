@@ -35,7 +35,7 @@ class Declaration:
 class Params:
     """A constant buffer as text, its structs, the names of strides, and its maximum size in words."""
 
-    structs: str
+    structs: tuple[str, ...]
     constants: str
     strides: tuple[str, ...]
     words: int
@@ -68,7 +68,7 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]
             case _:
                 declared += _field(one, names)
     words = _words([*declared, *_padding(declared)])
-    return Params("\n\n".join(structs.values()), _lines(declared), strides, words)
+    return Params(tuple(structs.values()), _lines(declared), strides, words)
 
 
 def _lines(declared: Iterable[Declaration]) -> str:

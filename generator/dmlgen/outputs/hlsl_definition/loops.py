@@ -127,7 +127,7 @@ class LoopPrinter(TensorPrinter):
             last = self.deciding(each.last)
             bounds.append(f"const List {name}Last = {last};")
             if each.first is None:
-                bounds.append(f"const List {name}First = Zeros({name}Last.length);")
+                bounds.append(f"const List {name}First = ListOf(0, 0, {name}Last.length);")
             else:
                 bounds.append(f"const List {name}First = {self.deciding(each.first)};")
             row = self.constants.row_of(each.last) if each.first is None and is_constant(each.last) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import reduce
 from typing import TypeVar
 
 from dmlgen.expr import ir
@@ -40,7 +41,6 @@ class ShaderPrinter(LoopPrinter):
         defines = operator.defines
         assert defines is not None
         self.fused = ""
-        self.listed: set[int] = set()
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
         truths = truths_of_forms(self.form(Sums), self.form(SparseSum))
         for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths)):
@@ -145,10 +145,9 @@ class ShaderPrinter(LoopPrinter):
         return f"Part({self.print(node.sequence)}, {lower}, {upper})"
 
     def list_of(self, items: tuple[ir.Expr, ...]) -> str:
-        if not items:
-            return "(List)0"
-        self.listed.add(len(items))
-        return f"Listed({', '.join(map(self._narrow, items))})"
+        texts = [self._narrow(item) for item in items]
+        lists = [_eight(texts[first : first + MAX_RANK]) for first in range(0, len(texts), MAX_RANK)]
+        return reduce(lambda left, right: f"Join({left}, {right})", lists) if lists else "(List)0"
 
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:
@@ -311,6 +310,13 @@ class ShaderPrinter(LoopPrinter):
         self.fused = activation.name
         which = "0" if number is None else self._narrow(number)
         return f"Activate({self.print(value)}, {which})"
+
+
+def _eight(entries: Sequence[str]) -> str:
+    """A list of up to eight integers."""
+    fours = (entries[:4], entries[4:])
+    vectors = (f"int4({', '.join([*four, *['0'] * (4 - len(four))])})" if four else "0" for four in fours)
+    return f"ListOf({', '.join(vectors)}, {len(entries)})"
 
 
 def _whole_list(listed: ShaderConstant) -> str:

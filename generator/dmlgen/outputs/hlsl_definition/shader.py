@@ -99,7 +99,6 @@ class HlslDefinition(WithTensors):
     by_lanes: tuple[str, ...]  # of these, those that lanes also need
     max_rank: int
     longest: int  # list
-    listed: tuple[int, ...]  # lengths of lists made of single integers
 
     @property
     def tensors(self) -> tuple[ShaderTensor, ...]:
@@ -280,7 +279,6 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         functions=_chosen(functions, fast, called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
-        listed=tuple(sorted(printer.listed)),
     )
 
 
