@@ -283,9 +283,8 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch, unrolled: int, rows: int, columns
 
     def chosen(slide: sliding.Slide) -> sliding.Block:
         last = min(unrolled, len(slide.axes))
-        high = sliding.alike(sliding.unrolled_axis(slide, 1, last)) * (rows if last > 1 else 1)
-        wide = sliding.alike(sliding.unrolled_axis(slide, 0, last)) * (columns if last > 0 else 1)
-        block = sliding.Block(last, high, wide, slide.channels, 1, 1, 1, 0)
+        channels = max(count for count in range(1, 5) if slide.channels % count == 0)
+        block = sliding.block_at(slide, last, rows if last > 1 else 1, columns if last > 0 else 1, channels)
         return sliding.priced(slide, block)._replace(shares=shares if slide.is_shared else 1)
 
     monkeypatch.setattr(sliding, "block_of", chosen)

@@ -18,15 +18,17 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
-//   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
-//              along, such as the channels of tensors that lie channels last
+//   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
+//              lowest. Neighboring threads follow the innermost: the last, or one that the window does not move along,
+//              such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
 //   BLOCK_ROWS  rows of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
+//   BLOCK_CHANNELS  its elements along the innermost dimension, or along that of channels if the innermost is X
+//   WINDOW_CHANNELS  channels of InputTensor that these need, adjacent, and all loaded at once: BLOCK_CHANNELS or 1
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
@@ -78,16 +80,8 @@
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-#if WINDOW_VECTOR > 1
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
-#else
-typedef INPUT_STORED WindowBuffer;
-#endif
-#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
-typedef OUTPUT_STORED OutputBuffer;
-#endif
 #else
 typedef INPUT_STORED WindowBuffer;
 typedef OUTPUT_STORED OutputBuffer;
@@ -95,7 +89,7 @@ typedef OUTPUT_STORED OutputBuffer;
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
-#if PASS == 1
+
 struct WindowAxis
 {
     uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
@@ -109,23 +103,16 @@ struct Dimension
     uint multiplier;  // these three divide by size
     uint halving, shift;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving, shift;
-};
-#endif
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
     WindowAxis windowAxes[WINDOW_RANK];
-    Dimension windowSizes[WINDOW_RANK];
-    Dimension blocks[RANK];  // along the dimensions of the output
+    Dimension windowSizes[WINDOW_RANK + 1];  // the last one has the rows of a channel group
+    Dimension sizes[RANK];  // of the output, in blocks
     int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], startPadding[2], spatial[2], windowSize[2],
         paddedSizes[2];
+    uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
     int includePadding;
@@ -157,13 +144,6 @@ struct List
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first, second, length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
     return result;
 }
 
@@ -223,14 +203,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -297,7 +277,10 @@ uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
@@ -325,7 +308,7 @@ bool Valid(List at, List w)
 REAL_VALUE OutputSum(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_SIZE_ROW;
     REAL_VALUE result = (REAL_VALUE)0;
     List w = wFirst;
@@ -363,7 +346,7 @@ bool CountChoice(List o, List w)
 int64_t CountSum(List o)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_SIZE_ROW;
     int64_t result = (int64_t)0;
     List w = wFirst;
@@ -383,17 +366,38 @@ int64_t CountSum(List o)
 
 int64_t Count(List o) { return max(CountSum(o), (int64_t)1); }
 
+#ifdef DIMENSION_ORDER
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 #if PASS == 1
 #define OVER_ELEMENTS [unroll]
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
-static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
-static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
-static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // taps of a layer
+static const bool isAcross = DIMENSION_AT(RANK - 1) == RANK - 1;  // neighbors follow X
+static const int blockAxis = isAcross ? 1 : DIMENSION_AT(RANK - 1);  // of a block's channels
+static const int BLOCK = BLOCK_ROWS * BLOCK_COLUMNS * BLOCK_CHANNELS;
+static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
+static const int COLUMN_VECTOR = WINDOW_VECTOR / WINDOW_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
 groupshared REAL_VALUE results[BLOCK * NUM_THREADS / 2];
 #endif
@@ -413,7 +417,7 @@ REAL_VALUE With(REAL_VALUE result, REAL_VALUE term)
 // The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
 List TapOf(inout uint number, int length)
 {
-    List tap = Zeros(length);
+    List tap = ListOf(0, 0, length);
     [unroll]
     for (int d = length - 1; d >= 0; d--)
     {
@@ -440,39 +444,31 @@ OUTPUT_VALUE Finished(List at, REAL_VALUE total)
     return (OUTPUT_VALUE)(total / Convert(max(counted, 1), (REAL_VALUE)0));
 }
 
-// The first element of a block; false beyond the last one
-bool FirstOf(uint item, out List at)
+// The number of an element of a block, in which those of a vector of outputs are adjacent
+int NumberOf(int row, int column, int channel)
 {
-    at = Zeros(RANK);
-    [unroll]
-    for (int place = RANK; place >= 0; place--)
-    {
-        const int d = place == RANK ? ADJACENT_AXIS : place;
-        if (place == ADJACENT_AXIS)
-            continue;
-        const uint above = DivideBySize(item, blocks[d]);
-        const int size = (d == WINDOW_AXIS + yAxis ? BLOCK_ROWS : 1) * (d == WINDOW_AXIS + xAxis ? BLOCK_COLUMNS : 1)
-            * (d == ADJACENT_AXIS ? BLOCK_CHANNELS : 1);
-        at.entries[d] = (int)(item - above * blocks[d].size) * size;
-        item = above;
-    }
-    return item == 0;
+    return isAcross ? (channel * BLOCK_ROWS + row) * BLOCK_COLUMNS + column
+        : (row * BLOCK_COLUMNS + column) * BLOCK_CHANNELS + channel;
 }
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
-// row's end.
-void FetchRow(bool isInside, uint base, uint x, out REAL_VALUE terms[vectors * WINDOW_VECTOR],
+// row's end. Vectors of channels are loaded without branches, so that many loads are under way: outside, any that is
+// inside.
+void FetchRow(bool isInside, uint base, int y, int x, out REAL_VALUE terms[vectors * WINDOW_VECTOR],
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
+    base += (uint)(isAcross ? y : clamp(y, 0, (int)windowAxes[yAxis].limit - 1)) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + x * windowAxes[xAxis].stride;
-        isThere[n] = isInside && x < windowAxes[xAxis].limit;
+        const uint offset = base + (uint)(isAcross ? x : clamp(x, 0, (int)windowAxes[xAxis].limit - 1))
+            * windowAxes[xAxis].stride;
+        isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isThere[n])
+        if (isAcross ? isThere[n] : isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
@@ -488,32 +484,16 @@ void FetchRow(bool isInside, uint base, uint x, out REAL_VALUE terms[vectors * W
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : (REAL_VALUE)0;
 }
 
-// Where a block starts: the offsets of its first window, and the coordinates of the window's first tap
-struct Origin
+// Folds every SHARES-th layer of the windows of the block at `at`, from number `share` on
+void Fold(List at, uint share, out REAL_VALUE totals[BLOCK])
 {
-    uint first[WINDOW_RANK];
-    uint base;
-};
-
-static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
-
-Origin OriginOf(List at)
-{
-    Origin origin;
-    origin.base = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
-    int n;
+    int n, first[WINDOW_RANK];
     [unroll]
     for (n = 0; n < WINDOW_RANK; n++)
-        origin.first[n] = windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
-    return origin;
-}
-
-// Folds every SHARES-th layer, from number `share` on
-void Fold(Origin origin, uint share, out REAL_VALUE totals[BLOCK])
-{
-    const int top = UNROLLED > 1 ? ((int)origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
-    const int left = UNROLLED > 0 ? ((int)origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
-    int n;
+        first[n] = (int)(windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step);
+    const int top = UNROLLED > 1 ? (first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = UNROLLED > 0 ? (first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
+    const uint start = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
     [unroll]
     for (n = 0; n < BLOCK; n++)
     {
@@ -523,12 +503,12 @@ void Fold(Origin origin, uint share, out REAL_VALUE totals[BLOCK])
     for (uint number = share; number < layers; number += SHARES)
     {
         bool isInside = true;
-        uint channel = number, base = origin.base;
+        uint channel = number, base = start;
         const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
         [unroll]
         for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
         {
-            uint position = origin.first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
+            uint position = (uint)first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
             isInside = isInside && position < windowAxes[d].limit;
             base += position * windowAxes[d].stride;
         }
@@ -537,9 +517,7 @@ void Fold(Origin origin, uint share, out REAL_VALUE totals[BLOCK])
         {
             REAL_VALUE terms[vectors * WINDOW_VECTOR];
             bool isThere[vectors];
-            const uint y = (uint)(top + r);
-            FetchRow(isInside && y < windowAxes[yAxis].limit, base + y * windowAxes[yAxis].stride, (uint)left, terms,
-                isThere);
+            FetchRow(isInside, base, top + r, left, terms, isThere);
             [unroll]
             for (int j = 0; j < BLOCK_ROWS; j++)
             {
@@ -547,15 +525,15 @@ void Fold(Origin origin, uint share, out REAL_VALUE totals[BLOCK])
                 if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + down * TAP_Y && down < WINDOW_HEIGHT)
                 {
                     [unroll]
-                    for (int c = 0; c < BLOCK_LINE; c++)
+                    for (int c = 0; c < BLOCK_COLUMNS * BLOCK_CHANNELS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
                             const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + c % BLOCK_CHANNELS;
+                            const int position = (LEAD + dividend / DIVISOR_X) * WINDOW_CHANNELS + c % WINDOW_CHANNELS;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            n = j * BLOCK_LINE + c;
+                            n = NumberOf(j, c / BLOCK_CHANNELS, c % BLOCK_CHANNELS);
                             totals[n] = With(totals[n], terms[position]);
                         }
                 }
@@ -577,17 +555,19 @@ void FoldBlock(uint group, uint thread)
 {
     const uint inGroup = NUM_THREADS / SHARES;
     const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
-    List start;
-    const bool isBlock = FirstOf(group * inGroup + place, start);
+    const uint number = group * inGroup + place;
 #if SHARES == 1
-    if (!isBlock)
+    if (number >= count)
         return;
 #endif
+    List start = Numbered(number);
+    start.entries[blockAxis] *= BLOCK_CHANNELS;
+    start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
+    start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
     REAL_VALUE totals[BLOCK];
-    const Origin origin = OriginOf(start);
-    const uint from = isBlock ? share : layers;
-    Fold(origin, from, totals);
+    const uint from = number < count ? share : layers;
     int n;
+    Fold(start, from, totals);
 #if SHARES > 1
     [unroll]
     for (uint span = SHARES / 2; span > 0; span /= 2)
@@ -608,17 +588,17 @@ void FoldBlock(uint group, uint thread)
         }
         GroupMemoryBarrierWithGroupSync();
     }
-#endif
-    if (!isBlock || share > 0)
+    if (number >= count || share > 0)
         return;
+#endif
 
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         List at = start;
-        at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE;
+        at.entries[blockAxis] += isAcross ? n / (BLOCK_COLUMNS * BLOCK_ROWS) : n % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += (isAcross ? n : n / BLOCK_CHANNELS) % BLOCK_COLUMNS;
+        at.entries[WINDOW_AXIS + yAxis] += n / (isAcross ? BLOCK_COLUMNS : BLOCK_COLUMNS * BLOCK_CHANNELS) % BLOCK_ROWS;
         if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
             || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
@@ -628,29 +608,10 @@ void FoldBlock(uint group, uint thread)
         for (int e = 0; e < OUTPUT_VECTOR; e++)
         {
             elements[e] = Finished(at, totals[n + e]);
-            at.entries[ADJACENT_AXIS]++;
+            at.entries[DIMENSION_AT(RANK - 1)]++;
         }
         StoreOutputVector(offset, elements);
     }
-}
-#endif
-
-#if PASS < 1
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
 }
 #endif
 

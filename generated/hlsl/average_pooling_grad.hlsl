@@ -61,6 +61,7 @@
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -96,13 +97,6 @@ struct List
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first, second, length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
     return result;
 }
 
@@ -172,6 +166,17 @@ int FloorQuotient(int a, int b, int reciprocal)
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
+// The row-major index of a coordinate in a box of these sizes, and its inverse
+int RavelIndex(List at, List sizes)
+{
+    int number = 0;
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        if (d < sizes.length)
+            number = number * sizes.entries[d] + at.entries[d];
+    return number;
+}
+
 bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
@@ -201,27 +206,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -287,7 +279,8 @@ int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
+        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -306,7 +299,8 @@ REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first
 
 REAL_VALUE ReadKeptShare(List at)
 {
-    return LoadReal(keptShareFirst, ClampedIndex(at, keptShareSizes, KEPT_SHARE_SIZES_LENGTH));
+    return LoadReal(keptShareFirst, (uint)RavelIndex(Clamped(at, keptShareSizes, KEPT_SHARE_SIZES_LENGTH),
+        ListOf(keptShareSizes[0], keptShareSizes[1], KEPT_SHARE_SIZES_LENGTH)));
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -346,7 +340,7 @@ bool CountChoice(List o, List w)
 int64_t CountSum(List o)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_SIZE_ROW;
     int64_t result = (int64_t)0;
     List w = wFirst;
@@ -423,7 +417,7 @@ REAL_VALUE OutputGradientSum(List at)
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     [unroll]
     for (int i = RANK - 1; i >= 0; i--)
     {

@@ -22,15 +22,17 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
-//   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
-//              along, such as the channels of tensors that lie channels last
+//   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
+//              lowest. Neighboring threads follow the innermost: the last, or one that the window does not move along,
+//              such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
 //   BLOCK_ROWS  rows of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
+//   BLOCK_CHANNELS  its elements along the innermost dimension, or along that of channels if the innermost is X
+//   WINDOW_CHANNELS  channels of InputTensor that these need, adjacent, and all loaded at once: BLOCK_CHANNELS or 1
 //   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
@@ -193,19 +195,10 @@ typedef FILTER_STORED LeftBuffer;
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
 #endif
 #define RANK OUTPUT_SIZES_LENGTH
-#define ROW_AXIS 1
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-#if WINDOW_VECTOR > 1
 typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
-#else
-typedef INPUT_STORED RightBuffer;
-#endif
-#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
-typedef OUTPUT_STORED OutputBuffer;
-#endif
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
@@ -245,7 +238,13 @@ struct Activation
     int reserved;
 };
 
-#if PASS == 1
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving, shift;
+};
+
 struct WindowAxis
 {
     uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
@@ -253,34 +252,20 @@ struct WindowAxis
     uint countLimit, reserved0;
 };
 
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving, shift;
-};
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving, shift;
-};
-#endif
-
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
     WindowAxis windowAxes[WINDOW_RANK];
-    Dimension windowSizes[WINDOW_RANK];
-    Dimension blocks[RANK];  // along the dimensions of the output
+    Dimension windowSizes[WINDOW_RANK + 1];  // the last one has the rows of a channel group
+    Dimension sizes[RANK];  // of the output, in blocks
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
+    uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
-    uint channels, groupRows, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
+    uint channels, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
     int padsOutput, isForward, isConvolution, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
@@ -331,19 +316,6 @@ struct List
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first, second, length };
-    return result;
-}
-
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
     return result;
 }
 
@@ -439,18 +411,15 @@ List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
-    const int sign = number >> 31;  // rounding down is rounding toward 0 of the complemented bits
-    uint positive = (uint)(number ^ sign);
     [unroll]
     for (int d = 7; d >= 0; d--)
     {
         if (d < sizes.length)
         {
-            const uint size = (uint)max(sizes.entries[d], 1);
-            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
-            const int within = (int)(positive - rest * size);
-            result.entries[d] = (within ^ sign) + ((int)size & sign);
-            positive = rest;
+            const int size = max(sizes.entries[d], 1);
+            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            result.entries[d] = number - rest * size;
+            number = rest;
         }
     }
     return result;
@@ -485,14 +454,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -754,18 +723,22 @@ float Tanh(float x)
 }
 
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 FILTER_VALUE LoadFilter(uint offset) { return (FILTER_VALUE)filterTensor[offset]; }
 FILTER_VALUE ReadFilter(List at)
 {
-    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
+    return LoadFilter(OffsetOf(Clamped(at, filterSizes, FILTER_SIZES_LENGTH), filterStrides, FILTER_SIZES_LENGTH));
 }
 
 BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
-    return BIAS_PRESENT ? LoadBias(ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)) : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? LoadBias(OffsetOf(Clamped(at, biasSizes, BIAS_SIZES_LENGTH), biasStrides, BIAS_SIZES_LENGTH))
+        : (BIAS_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
@@ -881,7 +854,8 @@ List Channel(List at)
 
 int InputChannel(List at, int k)
 {
-    return RavelIndex(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
+    return RavelIndex(ListOf(int4(Entry(Channel(at), 0), k, 0, 0), 0, 2),
+        ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
 }
 
 List StridedPosition(List at, List w)
@@ -919,8 +893,8 @@ List Position(List at, List w)
 List FilterChoice(List at, int k)
 {
     if (isForward != 0)
-        return Listed(Entry(at, 1), k);
-    return Listed(InputChannel(at, k), Entry(Channel(at), 1));
+        return ListOf(int4(Entry(at, 1), k, 0, 0), 0, 2);
+    return ListOf(int4(InputChannel(at, k), Entry(Channel(at), 1), 0, 0), 0, 2);
 }
 
 int FilterOffsetChoice(int d, List w)
@@ -966,7 +940,7 @@ REAL_VALUE Total(List at)
     const int kFirst = 0;
     const int kLast = inputs;
     const List wLast = ListOf(window[0], window[1], WINDOW_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_ROW;
     REAL_VALUE result = (REAL_VALUE)0;
     List w = wFirst;
@@ -981,8 +955,8 @@ REAL_VALUE Total(List at)
             {
                 [loop]
                 for (int k = kFirst; k < kLast; k++)
-                    result += (REAL_VALUE)ReadInput(Join(Listed(Entry(at, 0), InputChannel(at, k)), Position(at, w)))
-                        * Filter(at, k, w);
+                    result += (REAL_VALUE)ReadInput(Join(ListOf(int4(Entry(at, 0), InputChannel(at, k), 0, 0), 0, 2),
+                        Position(at, w))) * Filter(at, k, w);
             }
         }
     }
@@ -1045,6 +1019,25 @@ REAL_VALUE OutputChoice3(List at)
     return (REAL_VALUE)0.0f;
 }
 
+#ifdef DIMENSION_ORDER
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 #if PASS >= 1
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, float total)
@@ -1061,14 +1054,16 @@ OUTPUT_VALUE Finished(List at, float total)
 #define OVER_ELEMENTS [unroll]
 #endif
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
-static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
-static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
-static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // taps of a layer
+static const bool isAcross = DIMENSION_AT(RANK - 1) == RANK - 1;  // neighbors follow X
+static const int blockAxis = isAcross ? 1 : DIMENSION_AT(RANK - 1);  // of a block's channels
+static const int BLOCK = BLOCK_ROWS * BLOCK_COLUMNS * BLOCK_CHANNELS;
+static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
+static const int COLUMN_VECTOR = WINDOW_VECTOR / WINDOW_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
 groupshared float results[BLOCK * NUM_THREADS / 2];
 #endif
@@ -1088,7 +1083,7 @@ float With(float result, float term, float weight)
 // The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
 List TapOf(inout uint number, int length)
 {
-    List tap = Zeros(length);
+    List tap = ListOf(0, 0, length);
     [unroll]
     for (int d = length - 1; d >= 0; d--)
     {
@@ -1099,38 +1094,31 @@ List TapOf(inout uint number, int length)
     return tap;
 }
 
-// The first element of a block; false beyond the last one
-bool FirstOf(uint item, out List at)
+// The number of an element of a block, in which those of a vector of outputs are adjacent
+int NumberOf(int row, int column, int channel)
 {
-    at = Zeros(RANK);
-    [unroll]
-    for (int place = RANK; place >= 0; place--)
-    {
-        const int d = place == RANK ? ADJACENT_AXIS : place;
-        if (place == ADJACENT_AXIS)
-            continue;
-        const uint above = DivideBySize(item, blocks[d]);
-        const int size = (d == WINDOW_AXIS + yAxis ? BLOCK_ROWS : 1) * (d == WINDOW_AXIS + xAxis ? BLOCK_COLUMNS : 1)
-            * (d == ADJACENT_AXIS ? BLOCK_CHANNELS : 1);
-        at.entries[d] = (int)(item - above * blocks[d].size) * size;
-        item = above;
-    }
-    return item == 0;
+    return isAcross ? (channel * BLOCK_ROWS + row) * BLOCK_COLUMNS + column
+        : (row * BLOCK_COLUMNS + column) * BLOCK_CHANNELS + channel;
 }
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
-// row's end.
-void FetchRow(bool isInside, uint base, uint x, out float terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
+// row's end. Vectors of channels are loaded without branches, so that many loads are under way: outside, any that is
+// inside.
+void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * WINDOW_VECTOR],
+    out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
+    base += (uint)(isAcross ? y : clamp(y, 0, (int)windowAxes[yAxis].limit - 1)) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + x * windowAxes[xAxis].stride;
-        isThere[n] = isInside && x < windowAxes[xAxis].limit;
+        const uint offset = base + (uint)(isAcross ? x : clamp(x, 0, (int)windowAxes[xAxis].limit - 1))
+            * windowAxes[xAxis].stride;
+        isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isThere[n])
+        if (isAcross ? isThere[n] : isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
@@ -1142,57 +1130,39 @@ void FetchRow(bool isInside, uint base, uint x, out float terms[vectors * WINDOW
         x += COLUMN_VECTOR;
     }
     OVER_ELEMENTS
-    for (n = 0; n < vectors * WINDOW_VECTOR; n++)
-        terms[n] = TermOf(elements[n]);  // 0 outside
+    for (n = 0; n < vectors * WINDOW_VECTOR; n++)  // what is not loaded is 0
+        terms[n] = isAcross || isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
 }
 
-// Where a block starts: the offsets of its first window and weights, and the coordinates of the window's first tap
-struct Origin
+// Folds every SHARES-th layer of the windows of the block at `at`, from number `share` on. Taps outside are left out if
+// `isGuarded`, else their terms are 0
+void Fold(List at, uint share, bool isGuarded, out float totals[BLOCK])
 {
-    uint first[WINDOW_RANK];
-    uint base;
-    uint weights;
-};
-
-static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
-
-Origin OriginOf(List at)
-{
-    Origin origin;
-    origin.base = (uint)at.entries[0] * batchStep;
-    int n;
+    int n, first[WINDOW_RANK];
     [unroll]
     for (n = 0; n < WINDOW_RANK; n++)
-        origin.first[n] = windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
-    const uint row = (uint)at.entries[ROW_AXIS], group = row / groupRows;
-    origin.base += group * channels * channelStep;
-    origin.weights = weightsFirst + group * weightsGroupStep + (row - group * groupRows) * weightsRowStep;
-    return origin;
-}
-
-// Folds every SHARES-th layer, from number `share` on. Taps outside are left out if `isGuarded`, else their terms are
-// 0, and the result tells whether there is an infinity or NaN among the weights, times which that would be NaN
-bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
-{
-    const int top = UNROLLED > 1 ? ((int)origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
-    const int left = UNROLLED > 0 ? ((int)origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
-    int n;
+        first[n] = (int)(windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step);
+    const int top = UNROLLED > 1 ? (first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = UNROLLED > 0 ? (first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
+    const uint row = (uint)at.entries[1], group = DivideBySize(row, windowSizes[WINDOW_RANK]);
+    const uint weightsStart = weightsFirst + group * weightsGroupStep
+        + (row - group * windowSizes[WINDOW_RANK].size) * weightsRowStep;
+    const uint start = (uint)at.entries[0] * batchStep + group * channels * channelStep;
     [unroll]
     for (n = 0; n < BLOCK; n++)
     {
         totals[n] = 0;
     }
-    bool isNonFinite = false;
     [loop]
     for (uint number = share; number < layers; number += SHARES)
     {
         bool isInside = true;
-        uint channel = number, base = origin.base, weightsBase = origin.weights;
+        uint channel = number, base = start, weightsBase = weightsStart;
         const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
         [unroll]
         for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
         {
-            uint position = origin.first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
+            uint position = (uint)first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
 #if DIVIDED
             const int divisor = (int)windowAxes[d].divisor, quotient = (int)position / divisor;
             isInside = isInside && quotient * divisor == (int)position;
@@ -1204,30 +1174,25 @@ bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
         }
         base += channel * channelStep;
         weightsBase += channel * weightsChannelStep;
-        float factors[BLOCK_CHANNELS][PLACES];
+        float factors[BLOCK_CHANNELS][TAPS];
         [unroll]
-        for (n = 0; n < BLOCK_CHANNELS * PLACES; n += WEIGHTS_VECTOR)
+        for (n = 0; n < BLOCK_CHANNELS * TAPS; n += WEIGHTS_VECTOR)
         {
-            const uint offset = weightsBase + n / PLACES * (ADJACENT_AXIS == ROW_AXIS ? weightsGroupStep : 0)
-                + n % PLACES / WINDOW_WIDTH * windowAxes[yAxis].weightsStep
+            const uint offset = weightsBase + n / TAPS * (blockAxis == 1 ? weightsRowStep : 0)
+                + n % TAPS / WINDOW_WIDTH * windowAxes[yAxis].weightsStep
                 + n % WINDOW_WIDTH * windowAxes[xAxis].weightsStep;
             const vector<float, WEIGHTS_VECTOR> some =
                 (vector<float, WEIGHTS_VECTOR>)filterTensor[offset / WEIGHTS_VECTOR];
             [unroll]
             for (int e = 0; e < WEIGHTS_VECTOR; e++)
-            {
-                factors[(n + e) / PLACES][(n + e) % PLACES] = some[e];
-                isNonFinite = isNonFinite || (asuint(some[e]) & 0x7f800000) == 0x7f800000;
-            }
+                factors[(n + e) / TAPS][(n + e) % TAPS] = some[e];
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
         {
             float terms[vectors * WINDOW_VECTOR];
             bool isThere[vectors];
-            const uint y = (uint)(top + r);
-            FetchRow(isInside && y < windowAxes[yAxis].limit, base + y * windowAxes[yAxis].stride, (uint)left, terms,
-                isThere);
+            FetchRow(isInside, base, top + r, left, terms, isThere);
             [unroll]
             for (int j = 0; j < BLOCK_ROWS; j++)
             {
@@ -1235,15 +1200,15 @@ bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
                 if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + down * TAP_Y && down < WINDOW_HEIGHT)
                 {
                     [unroll]
-                    for (int c = 0; c < BLOCK_LINE; c++)
+                    for (int c = 0; c < BLOCK_COLUMNS * BLOCK_CHANNELS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
                             const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + c % BLOCK_CHANNELS;
+                            const int position = (LEAD + dividend / DIVISOR_X) * WINDOW_CHANNELS + c % WINDOW_CHANNELS;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            n = j * BLOCK_LINE + c;
+                            n = NumberOf(j, c / BLOCK_CHANNELS, c % BLOCK_CHANNELS);
                             if (!isGuarded || isThere[position / WINDOW_VECTOR])
                                 totals[n] = With(totals[n], terms[position],
                                     factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
@@ -1252,7 +1217,6 @@ bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
             }
         }
     }
-    return isNonFinite;
 }
 
 void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
@@ -1268,19 +1232,26 @@ void FoldBlock(uint group, uint thread)
 {
     const uint inGroup = NUM_THREADS / SHARES;
     const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
-    List start;
-    const bool isBlock = FirstOf(group * inGroup + place, start);
+    const uint number = group * inGroup + place;
 #if SHARES == 1
-    if (!isBlock)
+    if (number >= count)
         return;
 #endif
+    List start = Numbered(number);
+    start.entries[blockAxis] *= BLOCK_CHANNELS;
+    start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
+    start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
     float totals[BLOCK];
-    const Origin origin = OriginOf(start);
-    const uint from = isBlock ? share : layers;
-    [branch]
-    if (Fold(origin, from, false, totals))
-        Fold(origin, from, true, totals);
+    const uint from = number < count ? share : layers;
     int n;
+    Fold(start, from, false, totals);
+    uint greatest = 0;
+    [unroll]
+    for (n = 0; n < BLOCK; n++)
+        greatest = max(greatest, asuint(totals[n]) & 0x7fffffff);
+    [branch]
+    if (greatest > 0x7f800000)  // NaN, as from an infinite weight times 0 outside
+        Fold(start, from, true, totals);
 #if SHARES > 1
     [unroll]
     for (uint span = SHARES / 2; span > 0; span /= 2)
@@ -1301,17 +1272,17 @@ void FoldBlock(uint group, uint thread)
         }
         GroupMemoryBarrierWithGroupSync();
     }
-#endif
-    if (!isBlock || share > 0)
+    if (number >= count || share > 0)
         return;
+#endif
 
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         List at = start;
-        at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE;
+        at.entries[blockAxis] += isAcross ? n / (BLOCK_COLUMNS * BLOCK_ROWS) : n % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += (isAcross ? n : n / BLOCK_CHANNELS) % BLOCK_COLUMNS;
+        at.entries[WINDOW_AXIS + yAxis] += n / (isAcross ? BLOCK_COLUMNS : BLOCK_COLUMNS * BLOCK_CHANNELS) % BLOCK_ROWS;
         if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
             || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
@@ -1321,7 +1292,7 @@ void FoldBlock(uint group, uint thread)
         for (int e = 0; e < OUTPUT_VECTOR; e++)
         {
             elements[e] = Finished(at, totals[n + e]);
-            at.entries[ADJACENT_AXIS]++;
+            at.entries[DIMENSION_AT(RANK - 1)]++;
         }
         StoreOutputVector(offset, elements);
     }
@@ -2282,25 +2253,6 @@ void Contract(uint item, uint thread)
     }
 #endif
     StoreTile(part, number, top, left, waveTop, waveLeft, columnsEnd, totals);
-}
-#endif
-
-#if PASS < 1
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
 }
 #endif
 

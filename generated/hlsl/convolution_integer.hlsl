@@ -22,15 +22,17 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
-//   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
-//              along, such as the channels of tensors that lie channels last
+//   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
+//              lowest. Neighboring threads follow the innermost: the last, or one that the window does not move along,
+//              such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
 //   BLOCK_ROWS  rows of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
+//   BLOCK_CHANNELS  its elements along the innermost dimension, or along that of channels if the innermost is X
+//   WINDOW_CHANNELS  channels of InputTensor that these need, adjacent, and all loaded at once: BLOCK_CHANNELS or 1
 //   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
@@ -176,15 +178,10 @@ typedef FILTER_STORED LeftBuffer;
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
 #endif
 #define RANK OUTPUT_SIZES_LENGTH
-#define ROW_AXIS 1
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 typedef INPUT_STORED RightBuffer;
-#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
-typedef OUTPUT_STORED OutputBuffer;
-#endif
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if LEFT_VECTOR == 16
@@ -216,7 +213,14 @@ typedef uint ScratchBuffer;
 [[vk::binding(3, 0)]] StructuredBuffer<FILTER_ZERO_POINT_STORED> filterZeroPointTensor : register(t3);
 [[vk::binding(4, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(5, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
-#if PASS == 1
+
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving, shift;
+};
+
 struct WindowAxis
 {
     uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
@@ -224,34 +228,20 @@ struct WindowAxis
     uint countLimit, reserved0;
 };
 
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving, shift;
-};
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving, shift;
-};
-#endif
-
 [[vk::binding(6, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
     WindowAxis windowAxes[WINDOW_RANK];
-    Dimension windowSizes[WINDOW_RANK];
-    Dimension blocks[RANK];  // along the dimensions of the output
+    Dimension windowSizes[WINDOW_RANK + 1];  // the last one has the rows of a channel group
+    Dimension sizes[RANK];  // of the output, in blocks
     int4 inputSizes[2], inputStrides[2], inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2],
         filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], groupCount[2],
         groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
         groupCountReciprocals[2];
+    uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
-    uint channels, groupRows, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
+    uint channels, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
     int channelAxis, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
@@ -304,19 +294,6 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
@@ -331,12 +308,43 @@ List Join(List left, List right)
     return result;
 }
 
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
+int FloorQuotient(int a, int b)
+{
+    if (b == 1)  // the common case, a step of 1
+        return a;
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
+    const int divisor = b == 0 ? 1 : b;
+    const int cut = a / divisor;
+    const int rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
+int64_t FloorQuotient(int64_t a, int64_t b)
+{
+    const int64_t divisor = b == 0 ? 1 : b;
+    const int64_t cut = a / divisor;
+    const int64_t rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
+}
+
+// By a divisor of 1 or more. Without branches, compilers compute each quotient once.
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -373,18 +381,15 @@ List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
-    const int sign = number >> 31;  // rounding down is rounding toward 0 of the complemented bits
-    uint positive = (uint)(number ^ sign);
     [unroll]
     for (int d = 7; d >= 0; d--)
     {
         if (d < sizes.length)
         {
-            const uint size = (uint)max(sizes.entries[d], 1);
-            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
-            const int within = (int)(positive - rest * size);
-            result.entries[d] = (within ^ sign) + ((int)size & sign);
-            positive = rest;
+            const int size = max(sizes.entries[d], 1);
+            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            result.entries[d] = number - rest * size;
+            number = rest;
         }
     }
     return result;
@@ -419,14 +424,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -457,7 +462,10 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
@@ -468,8 +476,9 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
+    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(OffsetOf(Clamped(at, inputZeroPointSizes,
+        INPUT_ZERO_POINT_SIZES_LENGTH), inputZeroPointStrides, INPUT_ZERO_POINT_SIZES_LENGTH))
+        : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -480,7 +489,7 @@ FILTER_VALUE LoadFilter(uint offset)
 }
 FILTER_VALUE ReadFilter(List at)
 {
-    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
+    return LoadFilter(OffsetOf(Clamped(at, filterSizes, FILTER_SIZES_LENGTH), filterStrides, FILTER_SIZES_LENGTH));
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -492,8 +501,9 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 }
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
-    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
-        filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
+    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(OffsetOf(Clamped(at, filterZeroPointSizes,
+        FILTER_ZERO_POINT_SIZES_LENGTH), filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH))
+        : (FILTER_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
@@ -509,7 +519,8 @@ List Channel(List at)
 
 int InputChannel(List at, int k)
 {
-    return RavelIndex(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
+    return RavelIndex(ListOf(int4(Entry(Channel(at), 0), k, 0, 0), 0, 2),
+        ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
 }
 
 List Position(List at, List w)
@@ -546,10 +557,11 @@ int Zero(int d, int i)
 
 int Value(List at, int k, List w)
 {
-    return (int)ReadInput(Join(Listed(Entry(at, 0), InputChannel(at, k)), Position(at, w))) - Zero(0, 0);
+    return (int)ReadInput(Join(ListOf(int4(Entry(at, 0), InputChannel(at, k), 0, 0), 0, 2), Position(at, w)))
+        - Zero(0, 0);
 }
 
-int Filter(List at, int k, List w) { return (int)ReadFilter(Join(Listed(Entry(at, 1), k), w)); }
+int Filter(List at, int k, List w) { return (int)ReadFilter(Join(ListOf(int4(Entry(at, 1), k, 0, 0), 0, 2), w)); }
 
 List PickList2(int d, int i)
 {
@@ -583,7 +595,7 @@ int64_t Exact(List at)
     const int kFirst = 0;
     const int kLast = inputs;
     const List wLast = ListOf(window[0], window[1], WINDOW_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_ROW;
     int64_t result = (int64_t)0;
     List w = wFirst;
@@ -631,6 +643,25 @@ int OutputChoice2()
     return 0;
 }
 
+#ifdef DIMENSION_ORDER
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
+
 #if PASS >= 1
 int LeftZeroPoint(List at) { return OutputChoice(at); }
 
@@ -643,14 +674,16 @@ OUTPUT_VALUE Finished(List at, int total) { return (OUTPUT_VALUE)total; }
 #if PASS == 1
 #define OVER_ELEMENTS [unroll]
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
-static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
-static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
-static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // taps of a layer
+static const bool isAcross = DIMENSION_AT(RANK - 1) == RANK - 1;  // neighbors follow X
+static const int blockAxis = isAcross ? 1 : DIMENSION_AT(RANK - 1);  // of a block's channels
+static const int BLOCK = BLOCK_ROWS * BLOCK_COLUMNS * BLOCK_CHANNELS;
+static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
+static const int COLUMN_VECTOR = WINDOW_VECTOR / WINDOW_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
 groupshared int results[BLOCK * NUM_THREADS / 2];
 #endif
@@ -670,7 +703,7 @@ int With(int result, int term, int weight)
 // The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
 List TapOf(inout uint number, int length)
 {
-    List tap = Zeros(length);
+    List tap = ListOf(0, 0, length);
     [unroll]
     for (int d = length - 1; d >= 0; d--)
     {
@@ -681,39 +714,31 @@ List TapOf(inout uint number, int length)
     return tap;
 }
 
-// The first element of a block; false beyond the last one
-bool FirstOf(uint item, out List at)
+// The number of an element of a block, in which those of a vector of outputs are adjacent
+int NumberOf(int row, int column, int channel)
 {
-    at = Zeros(RANK);
-    [unroll]
-    for (int place = RANK; place >= 0; place--)
-    {
-        const int d = place == RANK ? ADJACENT_AXIS : place;
-        if (place == ADJACENT_AXIS)
-            continue;
-        const uint above = DivideBySize(item, blocks[d]);
-        const int size = (d == WINDOW_AXIS + yAxis ? BLOCK_ROWS : 1) * (d == WINDOW_AXIS + xAxis ? BLOCK_COLUMNS : 1)
-            * (d == ADJACENT_AXIS ? BLOCK_CHANNELS : 1);
-        at.entries[d] = (int)(item - above * blocks[d].size) * size;
-        item = above;
-    }
-    return item == 0;
+    return isAcross ? (channel * BLOCK_ROWS + row) * BLOCK_COLUMNS + column
+        : (row * BLOCK_COLUMNS + column) * BLOCK_CHANNELS + channel;
 }
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
-// row's end.
-void FetchRow(bool isInside, uint base, uint x, int less[BLOCK_CHANNELS], out int terms[vectors * WINDOW_VECTOR],
+// row's end. Vectors of channels are loaded without branches, so that many loads are under way: outside, any that is
+// inside.
+void FetchRow(bool isInside, uint base, int y, int x, int less[BLOCK_CHANNELS], out int terms[vectors * WINDOW_VECTOR],
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
+    base += (uint)(isAcross ? y : clamp(y, 0, (int)windowAxes[yAxis].limit - 1)) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + x * windowAxes[xAxis].stride;
-        isThere[n] = isInside && x < windowAxes[xAxis].limit;
+        const uint offset = base + (uint)(isAcross ? x : clamp(x, 0, (int)windowAxes[xAxis].limit - 1))
+            * windowAxes[xAxis].stride;
+        isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isThere[n])
+        if (isAcross ? isThere[n] : isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
@@ -731,48 +756,31 @@ void FetchRow(bool isInside, uint base, uint x, int less[BLOCK_CHANNELS], out in
     }
     [unroll]
     for (n = 0; n < vectors * WINDOW_VECTOR; n++)
-        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less[n % BLOCK_CHANNELS] : 0;
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less[n % WINDOW_CHANNELS] : 0;
 }
 
-// Where a block starts: the offsets of its first window and weights, and the coordinates of the window's first tap
-struct Origin
+// Folds every SHARES-th layer of the windows of the block at `at`, from number `share` on
+void Fold(List at, uint share, out int totals[BLOCK])
 {
-    uint first[WINDOW_RANK];
-    uint base;
-    uint weights;
-    int less[BLOCK_CHANNELS];  // zero points
-    int weightsLess[BLOCK_CHANNELS];
-};
-
-static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
-
-Origin OriginOf(List at)
-{
-    Origin origin;
-    origin.base = (uint)at.entries[0] * batchStep;
-    int n;
+    int n, first[WINDOW_RANK];
     [unroll]
     for (n = 0; n < WINDOW_RANK; n++)
-        origin.first[n] = windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
-    const uint row = (uint)at.entries[ROW_AXIS], group = row / groupRows;
-    origin.base += group * channels * channelStep;
-    origin.weights = weightsFirst + group * weightsGroupStep + (row - group * groupRows) * weightsRowStep;
+        first[n] = (int)(windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step);
+    const int top = UNROLLED > 1 ? (first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = UNROLLED > 0 ? (first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
+    const uint row = (uint)at.entries[1], group = DivideBySize(row, windowSizes[WINDOW_RANK]);
+    const uint weightsStart = weightsFirst + group * weightsGroupStep
+        + (row - group * windowSizes[WINDOW_RANK].size) * weightsRowStep;
+    const uint start = (uint)at.entries[0] * batchStep + group * channels * channelStep;
+    int less[BLOCK_CHANNELS];  // zero points
+    int weightsLess[BLOCK_CHANNELS];
     [unroll]
     for (n = 0; n < BLOCK_CHANNELS; n++)
     {
-        origin.less[n] = RightZeroPoint(at);
-        origin.weightsLess[n] = LeftZeroPoint(at);
-        at.entries[ADJACENT_AXIS]++;
+        less[n] = RightZeroPoint(at);
+        weightsLess[n] = LeftZeroPoint(at);
+        at.entries[blockAxis]++;
     }
-    return origin;
-}
-
-// Folds every SHARES-th layer, from number `share` on
-void Fold(Origin origin, uint share, out int totals[BLOCK])
-{
-    const int top = UNROLLED > 1 ? ((int)origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
-    const int left = UNROLLED > 0 ? ((int)origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
-    int n;
     [unroll]
     for (n = 0; n < BLOCK; n++)
     {
@@ -782,12 +790,12 @@ void Fold(Origin origin, uint share, out int totals[BLOCK])
     for (uint number = share; number < layers; number += SHARES)
     {
         bool isInside = true;
-        uint channel = number, base = origin.base, weightsBase = origin.weights;
+        uint channel = number, base = start, weightsBase = weightsStart;
         const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
         [unroll]
         for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
         {
-            uint position = origin.first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
+            uint position = (uint)first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
 #if DIVIDED
             const int divisor = (int)windowAxes[d].divisor, quotient = (int)position / divisor;
             isInside = isInside && quotient * divisor == (int)position;
@@ -799,23 +807,21 @@ void Fold(Origin origin, uint share, out int totals[BLOCK])
         }
         base += channel * channelStep;
         weightsBase += channel * weightsChannelStep;
-        int factors[BLOCK_CHANNELS][PLACES];
+        int factors[BLOCK_CHANNELS][TAPS];
         [unroll]
-        for (n = 0; n < BLOCK_CHANNELS * PLACES; n += WEIGHTS_VECTOR)
+        for (n = 0; n < BLOCK_CHANNELS * TAPS; n += WEIGHTS_VECTOR)
         {
-            const uint offset = weightsBase + n / PLACES * (ADJACENT_AXIS == ROW_AXIS ? weightsGroupStep : 0)
-                + n % PLACES / WINDOW_WIDTH * windowAxes[yAxis].weightsStep
+            const uint offset = weightsBase + n / TAPS * (blockAxis == 1 ? weightsRowStep : 0)
+                + n % TAPS / WINDOW_WIDTH * windowAxes[yAxis].weightsStep
                 + n % WINDOW_WIDTH * windowAxes[xAxis].weightsStep;
-            factors[n / PLACES][n % PLACES] = (int)LoadFilter(offset) - origin.weightsLess[n / PLACES];
+            factors[n / TAPS][n % TAPS] = (int)LoadFilter(offset) - weightsLess[n / TAPS];
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
         {
             int terms[vectors * WINDOW_VECTOR];
             bool isThere[vectors];
-            const uint y = (uint)(top + r);
-            FetchRow(isInside && y < windowAxes[yAxis].limit, base + y * windowAxes[yAxis].stride, (uint)left,
-                origin.less, terms, isThere);
+            FetchRow(isInside, base, top + r, left, less, terms, isThere);
             [unroll]
             for (int j = 0; j < BLOCK_ROWS; j++)
             {
@@ -823,15 +829,15 @@ void Fold(Origin origin, uint share, out int totals[BLOCK])
                 if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + down * TAP_Y && down < WINDOW_HEIGHT)
                 {
                     [unroll]
-                    for (int c = 0; c < BLOCK_LINE; c++)
+                    for (int c = 0; c < BLOCK_COLUMNS * BLOCK_CHANNELS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
                             const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + c % BLOCK_CHANNELS;
+                            const int position = (LEAD + dividend / DIVISOR_X) * WINDOW_CHANNELS + c % WINDOW_CHANNELS;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            n = j * BLOCK_LINE + c;
+                            n = NumberOf(j, c / BLOCK_CHANNELS, c % BLOCK_CHANNELS);
                             totals[n] = With(totals[n], terms[position],
                                 factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
                         }
@@ -854,17 +860,19 @@ void FoldBlock(uint group, uint thread)
 {
     const uint inGroup = NUM_THREADS / SHARES;
     const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
-    List start;
-    const bool isBlock = FirstOf(group * inGroup + place, start);
+    const uint number = group * inGroup + place;
 #if SHARES == 1
-    if (!isBlock)
+    if (number >= count)
         return;
 #endif
+    List start = Numbered(number);
+    start.entries[blockAxis] *= BLOCK_CHANNELS;
+    start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
+    start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
     int totals[BLOCK];
-    const Origin origin = OriginOf(start);
-    const uint from = isBlock ? share : layers;
-    Fold(origin, from, totals);
+    const uint from = number < count ? share : layers;
     int n;
+    Fold(start, from, totals);
 #if SHARES > 1
     [unroll]
     for (uint span = SHARES / 2; span > 0; span /= 2)
@@ -885,17 +893,17 @@ void FoldBlock(uint group, uint thread)
         }
         GroupMemoryBarrierWithGroupSync();
     }
-#endif
-    if (!isBlock || share > 0)
+    if (number >= count || share > 0)
         return;
+#endif
 
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         List at = start;
-        at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE;
+        at.entries[blockAxis] += isAcross ? n / (BLOCK_COLUMNS * BLOCK_ROWS) : n % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += (isAcross ? n : n / BLOCK_CHANNELS) % BLOCK_COLUMNS;
+        at.entries[WINDOW_AXIS + yAxis] += n / (isAcross ? BLOCK_COLUMNS : BLOCK_COLUMNS * BLOCK_CHANNELS) % BLOCK_ROWS;
         if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
             || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
@@ -910,7 +918,7 @@ void FoldBlock(uint group, uint thread)
         for (int e = 0; e < OUTPUT_VECTOR; e++)
         {
             elements[e] = Finished(at, some[e]);
-            at.entries[ADJACENT_AXIS]++;
+            at.entries[DIMENSION_AT(RANK - 1)]++;
         }
         StoreOutputVector(offset, elements);
     }
@@ -1827,25 +1835,6 @@ void Contract(uint item, uint thread)
     PutRightSums(thread, rightReader);
 #endif
     StoreTile(part, number, top, left, waveTop, waveLeft, columnsEnd, totals);
-}
-#endif
-
-#if PASS < 1
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
 }
 #endif
 

@@ -79,6 +79,7 @@
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -113,19 +114,6 @@ struct List
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first, second, length };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2)
-{
-    const List result = { x0, x1, x2, 0, 0, 0, 0, 0, 3 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
     return result;
 }
 
@@ -240,14 +228,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -282,7 +270,10 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -347,7 +338,7 @@ bool OnStride(List at, List w)
 INPUT_VALUE OutputSum(List at)
 {
     const List wLast = ListOf(windowSizes[0], windowSizes[1], WINDOW_SIZES_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_SIZES_ROW;
     INPUT_VALUE result = (INPUT_VALUE)0;
     List w = wFirst;
@@ -361,9 +352,9 @@ INPUT_VALUE OutputSum(List at)
             const List list1 = Block(at, w);
             if (InBounds(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))
                 && OnStride(at, w))
-                result += ReadInput(Listed(Entry(at, 0), OutputEntry(at, w),
+                result += ReadInput(ListOf(int4(Entry(at, 0), OutputEntry(at, w),
                     RavelIndex(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1],
-                    BLOCKS_PER_DIMENSION_LENGTH))));
+                    BLOCKS_PER_DIMENSION_LENGTH)), 0), 0, 3));
         }
     }
     return result;
@@ -374,7 +365,7 @@ INPUT_VALUE OutputSum(List at)
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     [unroll]
     for (int i = RANK - 1; i >= 0; i--)
     {

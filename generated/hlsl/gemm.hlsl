@@ -263,16 +263,9 @@ struct List
     int length;
 };
 
-List Listed(int x0, int x1)
+List ListOf(int4 first, int4 second, int length)
 {
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
+    const List result = { first, second, length };
     return result;
 }
 
@@ -303,6 +296,17 @@ List Join(List left, List right)
     return result;
 }
 
+// The row-major index of a coordinate in a box of these sizes, and its inverse
+int RavelIndex(List at, List sizes)
+{
+    int number = 0;
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        if (d < sizes.length)
+            number = number * sizes.entries[d] + at.entries[d];
+    return number;
+}
+
 // The offset of a coordinate
 uint OffsetOf(List at, int4 strides[2], int length)
 {
@@ -313,27 +317,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -573,13 +564,16 @@ float Tanh(float x)
 }
 
 A_VALUE LoadA(uint offset) { return (A_VALUE)aTensor[offset]; }
-A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
+A_VALUE ReadA(List at) { return LoadA(OffsetOf(Clamped(at, aSizes, A_SIZES_LENGTH), aStrides, A_SIZES_LENGTH)); }
 
 B_VALUE LoadB(uint offset) { return (B_VALUE)bTensor[offset]; }
-B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
+B_VALUE ReadB(List at) { return LoadB(OffsetOf(Clamped(at, bSizes, B_SIZES_LENGTH), bStrides, B_SIZES_LENGTH)); }
 
 C_VALUE LoadC(uint offset) { return (C_VALUE)cTensor[offset]; }
-C_VALUE ReadC(List at) { return C_PRESENT ? LoadC(ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)) : (C_VALUE)0; }
+C_VALUE ReadC(List at)
+{
+    return C_PRESENT ? LoadC(OffsetOf(Clamped(at, cSizes, C_SIZES_LENGTH), cStrides, C_SIZES_LENGTH)) : (C_VALUE)0;
+}
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
@@ -592,7 +586,8 @@ REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first
 
 REAL_VALUE ReadKeptProduct(List at)
 {
-    return LoadReal(keptProductFirst, ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH));
+    return LoadReal(keptProductFirst, (uint)RavelIndex(Clamped(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH),
+        ListOf(keptProductSizes[0], keptProductSizes[1], KEPT_PRODUCT_SIZES_LENGTH)));
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -691,8 +686,8 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 List AChoice(List at, int k)
 {
     if (isNone != 0)
-        return Listed(Entry(at, r), k);
-    return Listed(k, Entry(at, r));
+        return ListOf(int4(Entry(at, r), k, 0, 0), 0, 2);
+    return ListOf(int4(k, Entry(at, r), 0, 0), 0, 2);
 }
 
 REAL_VALUE A(List at, int k) { return (REAL_VALUE)ReadA(Join(Part(at, 0, r), AChoice(at, k))); }
@@ -700,8 +695,8 @@ REAL_VALUE A(List at, int k) { return (REAL_VALUE)ReadA(Join(Part(at, 0, r), ACh
 List BChoice(int k, List at)
 {
     if (isNone2 != 0)
-        return Listed(k, Entry(at, r2));
-    return Listed(Entry(at, r2), k);
+        return ListOf(int4(k, Entry(at, r2), 0, 0), 0, 2);
+    return ListOf(int4(Entry(at, r2), k, 0, 0), 0, 2);
 }
 
 REAL_VALUE B(List at, int k) { return (REAL_VALUE)ReadB(Join(Part(at, 0, r), BChoice(k, at))); }
@@ -723,6 +718,25 @@ REAL_VALUE ProductChoice(List at)
         return (REAL_VALUE)beta * (REAL_VALUE)ReadC(at);
     return (REAL_VALUE)0.0f;
 }
+
+#ifdef DIMENSION_ORDER
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
 
 #if PASS >= 2
 // Epilogue: the element, given its sum
@@ -1516,25 +1530,6 @@ void ContractRows(uint item, uint thread)
         outputTensor[OffsetInOutput(at)] = (OUTPUT_STORED)Finished(at, totals[y]);
 #endif
     }
-}
-#endif
-
-#if PASS < 2
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
 }
 #endif
 

@@ -58,6 +58,7 @@
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -99,15 +100,19 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
+
+// The row-major index of a coordinate in a box of these sizes, and its inverse
+int RavelIndex(List at, List sizes)
+{
+    int number = 0;
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        if (d < sizes.length)
+            number = number * sizes.entries[d] + at.entries[d];
+    return number;
+}
 
 bool InBounds(List at, List sizes)
 {
@@ -138,27 +143,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -327,12 +319,16 @@ float Pow(float x, float y)
 }
 
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
+        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -351,12 +347,14 @@ REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first
 
 REAL_VALUE ReadKeptBase(List at)
 {
-    return LoadReal(keptBaseFirst, ClampedIndex(at, keptBaseSizes, KEPT_BASE_SIZES_LENGTH));
+    return LoadReal(keptBaseFirst, (uint)RavelIndex(Clamped(at, keptBaseSizes, KEPT_BASE_SIZES_LENGTH),
+        ListOf(keptBaseSizes[0], keptBaseSizes[1], KEPT_BASE_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptShares(List at)
 {
-    return LoadReal(keptSharesFirst, ClampedIndex(at, keptSharesSizes, KEPT_SHARES_SIZES_LENGTH));
+    return LoadReal(keptSharesFirst, (uint)RavelIndex(Clamped(at, keptSharesSizes, KEPT_SHARES_SIZES_LENGTH),
+        ListOf(keptSharesSizes[0], keptSharesSizes[1], KEPT_SHARES_SIZES_LENGTH)));
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -377,7 +375,7 @@ List Region(List c, List w)
 REAL_VALUE BaseSum(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = SPAN_ROW;
     REAL_VALUE result = (REAL_VALUE)0;
     List w = wFirst;
@@ -414,7 +412,7 @@ List Holder(List at, List w)
 REAL_VALUE OutputGradientSum(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = SPAN_ROW;
     REAL_VALUE result = (REAL_VALUE)0;
     List w = wFirst;
@@ -438,7 +436,7 @@ REAL_VALUE OutputGradientSum(List at)
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     [unroll]
     for (int i = RANK - 1; i >= 0; i--)
     {

@@ -162,6 +162,7 @@ typedef uint ScratchBuffer;
 [[vk::binding(3, 0)]] StructuredBuffer<BZERO_POINT_STORED> bZeroPointTensor : register(t3);
 [[vk::binding(4, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(5, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -216,25 +217,6 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-List Listed(int x0)
-{
-    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
-    return result;
-}
-
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
@@ -272,14 +254,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 A_VALUE LoadA(uint offset)
@@ -288,7 +270,7 @@ A_VALUE LoadA(uint offset)
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 }
-A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
+A_VALUE ReadA(List at) { return LoadA(OffsetOf(Clamped(at, aSizes, A_SIZES_LENGTH), aStrides, A_SIZES_LENGTH)); }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
@@ -299,8 +281,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
-        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
+    return AZERO_POINT_PRESENT ? LoadAZeroPoint(OffsetOf(Clamped(at, aZeroPointSizes, AZERO_POINT_SIZES_LENGTH),
+        aZeroPointStrides, AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -309,7 +291,7 @@ B_VALUE LoadB(uint offset)
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 }
-B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
+B_VALUE ReadB(List at) { return LoadB(OffsetOf(Clamped(at, bSizes, B_SIZES_LENGTH), bStrides, B_SIZES_LENGTH)); }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
@@ -320,8 +302,8 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
-        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
+    return BZERO_POINT_PRESENT ? LoadBZeroPoint(OffsetOf(Clamped(at, bZeroPointSizes, BZERO_POINT_SIZES_LENGTH),
+        bZeroPointStrides, BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
@@ -351,7 +333,10 @@ int Zero(int d, int i)
     return 0;
 }
 
-int Left(List at, int k) { return (int)ReadA(Join(Part(at, 0, r), Listed(k))) - Zero(rowAxis, I(at)); }
+int Left(List at, int k)
+{
+    return (int)ReadA(Join(Part(at, 0, r), ListOf(int4(k, 0, 0, 0), 0, 1))) - Zero(rowAxis, I(at));
+}
 
 int J(List at) { return Entry(at, r); }
 
@@ -375,7 +360,10 @@ int RightZero(int d, int i)
     return 0;
 }
 
-int Right(List at, int k) { return (int)ReadB(Join(Part(at, 0, r2), Listed(k, J(at)))) - RightZero(columnAxis, J(at)); }
+int Right(List at, int k)
+{
+    return (int)ReadB(Join(Part(at, 0, r2), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis, J(at));
+}
 
 int64_t Exact(List at)
 {
@@ -425,6 +413,25 @@ int OutputChoice2(List at)
         return (int)ReadBZeroPoint(OutputList2(at));
     return 0;
 }
+
+#ifdef DIMENSION_ORDER
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
 
 #if PASS >= 1
 int LeftZeroPoint(List at) { return OutputChoice(at); }
@@ -1204,25 +1211,6 @@ void Contract(uint item, uint thread)
     PutRightSums(thread, rightReader);
 #endif
     StoreTile(part, number, top, left, waveTop, waveLeft, columnsEnd, totals);
-}
-#endif
-
-#if PASS < 1
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
 }
 #endif
 

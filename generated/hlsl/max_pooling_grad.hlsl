@@ -65,6 +65,7 @@
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -101,13 +102,6 @@ struct List
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first, second, length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
     return result;
 }
 
@@ -217,27 +211,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -273,12 +254,16 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
+        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -297,7 +282,8 @@ int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number];
 
 int ReadKeptWinner(List at)
 {
-    return LoadInt(keptWinnerFirst, ClampedIndex(at, keptWinnerSizes, KEPT_WINNER_SIZES_LENGTH));
+    return LoadInt(keptWinnerFirst, (uint)RavelIndex(Clamped(at, keptWinnerSizes, KEPT_WINNER_SIZES_LENGTH),
+        ListOf(keptWinnerSizes[0], keptWinnerSizes[1], KEPT_WINNER_SIZES_LENGTH)));
 }
 
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
@@ -325,7 +311,7 @@ bool Valid(List at, List w)
 bool WinnerAny(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_SIZE_ROW;
     bool result = false;
     List w = wFirst;
@@ -343,7 +329,7 @@ bool WinnerAny(List at)
 List GreatestAt(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = Zeros(wLast.length);
+    const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_SIZE_ROW;
     List result = wFirst;
     REAL_VALUE best = (REAL_VALUE)0;
@@ -440,7 +426,7 @@ REAL_VALUE OutputGradientSum(List at)
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     [unroll]
     for (int i = RANK - 1; i >= 0; i--)
     {

@@ -74,6 +74,7 @@
 [[vk::binding(1, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -112,13 +113,6 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 int Multiplied(List list)
 {
     int result = 1;
@@ -128,12 +122,43 @@ int Multiplied(List list)
     return result;
 }
 
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
+int FloorQuotient(int a, int b)
+{
+    if (b == 1)  // the common case, a step of 1
+        return a;
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
+    const int divisor = b == 0 ? 1 : b;
+    const int cut = a / divisor;
+    const int rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
+int64_t FloorQuotient(int64_t a, int64_t b)
+{
+    const int64_t divisor = b == 0 ? 1 : b;
+    const int64_t cut = a / divisor;
+    const int64_t rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
+}
+
+// By a divisor of 1 or more. Without branches, compilers compute each quotient once.
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -170,18 +195,15 @@ List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
-    const int sign = number >> 31;  // rounding down is rounding toward 0 of the complemented bits
-    uint positive = (uint)(number ^ sign);
     [unroll]
     for (int d = 7; d >= 0; d--)
     {
         if (d < sizes.length)
         {
-            const uint size = (uint)max(sizes.entries[d], 1);
-            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
-            const int within = (int)(positive - rest * size);
-            result.entries[d] = (within ^ sign) + ((int)size & sign);
-            positive = rest;
+            const int size = max(sizes.entries[d], 1);
+            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            result.entries[d] = number - rest * size;
+            number = rest;
         }
     }
     return result;
@@ -197,27 +219,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Converts an integer to int64_t, saturating at its maximum
@@ -234,12 +243,15 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 INDICES_VALUE LoadIndices(uint offset) { return (INDICES_VALUE)indicesTensor[offset]; }
 INDICES_VALUE ReadIndices(List at)
 {
-    return LoadIndices(ClampedOffset(at, indicesSizes, indicesStrides, INDICES_SIZES_LENGTH));
+    return LoadIndices(OffsetOf(Clamped(at, indicesSizes, INDICES_SIZES_LENGTH), indicesStrides, INDICES_SIZES_LENGTH));
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -264,7 +276,11 @@ void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), 
 // Entry `number` of an intermediate tensor whose first word is `first`
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-int ReadKeptLast(List at) { return LoadInt(keptLastFirst, ClampedIndex(at, keptLastSizes, KEPT_LAST_SIZES_LENGTH)); }
+int ReadKeptLast(List at)
+{
+    return LoadInt(keptLastFirst, (uint)RavelIndex(Clamped(at, keptLastSizes, KEPT_LAST_SIZES_LENGTH),
+        ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)));
+}
 
 INPUT_VALUE OutputChoice(List at)
 {
@@ -279,7 +295,7 @@ INPUT_VALUE OutputChoice(List at)
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     [unroll]
     for (int i = RANK - 1; i >= 0; i--)
     {

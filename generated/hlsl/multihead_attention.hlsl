@@ -251,6 +251,7 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 typedef uint Scratch;
 #endif
 [[vk::binding(14, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -301,43 +302,6 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-List Listed(int x0)
-{
-    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
-    return result;
-}
-
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2)
-{
-    const List result = { x0, x1, x2, 0, 0, 0, 0, 0, 3 };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2, int x3)
-{
-    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2, int x3, int x4)
-{
-    const List result = { x0, x1, x2, x3, x4, 0, 0, 0, 5 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
@@ -380,12 +344,43 @@ List Align(List list, int length, int fill)
     return result;
 }
 
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
+int FloorQuotient(int a, int b)
+{
+    if (b == 1)  // the common case, a step of 1
+        return a;
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
+    const int divisor = b == 0 ? 1 : b;
+    const int cut = a / divisor;
+    const int rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
+int64_t FloorQuotient(int64_t a, int64_t b)
+{
+    const int64_t divisor = b == 0 ? 1 : b;
+    const int64_t cut = a / divisor;
+    const int64_t rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
+}
+
+// By a divisor of 1 or more. Without branches, compilers compute each quotient once.
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -422,18 +417,15 @@ List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
-    const int sign = number >> 31;  // rounding down is rounding toward 0 of the complemented bits
-    uint positive = (uint)(number ^ sign);
     [unroll]
     for (int d = 7; d >= 0; d--)
     {
         if (d < sizes.length)
         {
-            const uint size = (uint)max(sizes.entries[d], 1);
-            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
-            const int within = (int)(positive - rest * size);
-            result.entries[d] = (within ^ sign) + ((int)size & sign);
-            positive = rest;
+            const int size = max(sizes.entries[d], 1);
+            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            result.entries[d] = number - rest * size;
+            number = rest;
         }
     }
     return result;
@@ -458,46 +450,35 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 QUERY_VALUE LoadQuery(uint offset) { return (QUERY_VALUE)queryTensor[offset]; }
 QUERY_VALUE ReadQuery(List at)
 {
-    return QUERY_PRESENT ? LoadQuery(ClampedOffset(at, querySizes, queryStrides, QUERY_SIZES_LENGTH)) : (QUERY_VALUE)0;
+    return QUERY_PRESENT ? LoadQuery(OffsetOf(Clamped(at, querySizes, QUERY_SIZES_LENGTH), queryStrides,
+        QUERY_SIZES_LENGTH)) : (QUERY_VALUE)0;
 }
 
 KEY_VALUE LoadKey(uint offset) { return (KEY_VALUE)keyTensor[offset]; }
 KEY_VALUE ReadKey(List at)
 {
-    return KEY_PRESENT ? LoadKey(ClampedOffset(at, keySizes, keyStrides, KEY_SIZES_LENGTH)) : (KEY_VALUE)0;
+    return KEY_PRESENT ? LoadKey(OffsetOf(Clamped(at, keySizes, KEY_SIZES_LENGTH), keyStrides, KEY_SIZES_LENGTH))
+        : (KEY_VALUE)0;
 }
 
 VALUE_VALUE LoadValue(uint offset) { return (VALUE_VALUE)valueTensor[offset]; }
 VALUE_VALUE ReadValue(List at)
 {
-    return VALUE_PRESENT ? LoadValue(ClampedOffset(at, value_Sizes, value_Strides, VALUE_SIZES_LENGTH))
-        : (VALUE_VALUE)0;
+    return VALUE_PRESENT ? LoadValue(OffsetOf(Clamped(at, value_Sizes, VALUE_SIZES_LENGTH), value_Strides,
+        VALUE_SIZES_LENGTH)) : (VALUE_VALUE)0;
 }
 
 STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
@@ -506,8 +487,9 @@ STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
 }
 STACKED_QUERY_KEY_VALUE ReadStackedQueryKey(List at)
 {
-    return STACKED_QUERY_KEY_PRESENT ? LoadStackedQueryKey(ClampedOffset(at, stackedQueryKeySizes,
-        stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH)) : (STACKED_QUERY_KEY_VALUE)0;
+    return STACKED_QUERY_KEY_PRESENT ? LoadStackedQueryKey(OffsetOf(Clamped(at, stackedQueryKeySizes,
+        STACKED_QUERY_KEY_SIZES_LENGTH), stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH))
+        : (STACKED_QUERY_KEY_VALUE)0;
 }
 
 STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
@@ -516,8 +498,9 @@ STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
 }
 STACKED_KEY_VALUE_VALUE ReadStackedKeyValue(List at)
 {
-    return STACKED_KEY_VALUE_PRESENT ? LoadStackedKeyValue(ClampedOffset(at, stackedKeyValueSizes,
-        stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH)) : (STACKED_KEY_VALUE_VALUE)0;
+    return STACKED_KEY_VALUE_PRESENT ? LoadStackedKeyValue(OffsetOf(Clamped(at, stackedKeyValueSizes,
+        STACKED_KEY_VALUE_SIZES_LENGTH), stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH))
+        : (STACKED_KEY_VALUE_VALUE)0;
 }
 
 STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
@@ -526,20 +509,23 @@ STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
 }
 STACKED_QUERY_KEY_VALUE_VALUE ReadStackedQueryKeyValue(List at)
 {
-    return STACKED_QUERY_KEY_VALUE_PRESENT ? LoadStackedQueryKeyValue(ClampedOffset(at, stackedQueryKeyValueSizes,
-        stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH)) : (STACKED_QUERY_KEY_VALUE_VALUE)0;
+    return STACKED_QUERY_KEY_VALUE_PRESENT ? LoadStackedQueryKeyValue(OffsetOf(Clamped(at, stackedQueryKeyValueSizes,
+        STACKED_QUERY_KEY_VALUE_SIZES_LENGTH), stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH))
+        : (STACKED_QUERY_KEY_VALUE_VALUE)0;
 }
 
 BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
-    return BIAS_PRESENT ? LoadBias(ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)) : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? LoadBias(OffsetOf(Clamped(at, biasSizes, BIAS_SIZES_LENGTH), biasStrides, BIAS_SIZES_LENGTH))
+        : (BIAS_VALUE)0;
 }
 
 MASK_VALUE LoadMask(uint offset) { return (MASK_VALUE)maskTensor[offset]; }
 MASK_VALUE ReadMask(List at)
 {
-    return MASK_PRESENT ? LoadMask(ClampedOffset(at, maskSizes, maskStrides, MASK_SIZES_LENGTH)) : (MASK_VALUE)0;
+    return MASK_PRESENT ? LoadMask(OffsetOf(Clamped(at, maskSizes, MASK_SIZES_LENGTH), maskStrides, MASK_SIZES_LENGTH))
+        : (MASK_VALUE)0;
 }
 
 RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
@@ -548,22 +534,23 @@ RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
 }
 RELATIVE_POSITION_BIAS_VALUE ReadRelativePositionBias(List at)
 {
-    return RELATIVE_POSITION_BIAS_PRESENT ? LoadRelativePositionBias(ClampedOffset(at, relativePositionBiasSizes,
-        relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH)) : (RELATIVE_POSITION_BIAS_VALUE)0;
+    return RELATIVE_POSITION_BIAS_PRESENT ? LoadRelativePositionBias(OffsetOf(Clamped(at, relativePositionBiasSizes,
+        RELATIVE_POSITION_BIAS_SIZES_LENGTH), relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH))
+        : (RELATIVE_POSITION_BIAS_VALUE)0;
 }
 
 PAST_KEY_VALUE LoadPastKey(uint offset) { return (PAST_KEY_VALUE)pastKeyTensor[offset]; }
 PAST_KEY_VALUE ReadPastKey(List at)
 {
-    return PAST_KEY_PRESENT ? LoadPastKey(ClampedOffset(at, pastKeySizes, pastKeyStrides, PAST_KEY_SIZES_LENGTH))
-        : (PAST_KEY_VALUE)0;
+    return PAST_KEY_PRESENT ? LoadPastKey(OffsetOf(Clamped(at, pastKeySizes, PAST_KEY_SIZES_LENGTH), pastKeyStrides,
+        PAST_KEY_SIZES_LENGTH)) : (PAST_KEY_VALUE)0;
 }
 
 PAST_VALUE_VALUE LoadPastValue(uint offset) { return (PAST_VALUE_VALUE)pastValueTensor[offset]; }
 PAST_VALUE_VALUE ReadPastValue(List at)
 {
-    return PAST_VALUE_PRESENT ? LoadPastValue(ClampedOffset(at, pastValueSizes, pastValueStrides,
-        PAST_VALUE_SIZES_LENGTH)) : (PAST_VALUE_VALUE)0;
+    return PAST_VALUE_PRESENT ? LoadPastValue(OffsetOf(Clamped(at, pastValueSizes, PAST_VALUE_SIZES_LENGTH),
+        pastValueStrides, PAST_VALUE_SIZES_LENGTH)) : (PAST_VALUE_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
@@ -639,34 +626,42 @@ REAL_VALUE LoadPacked(int first, uint number)
 
 REAL_VALUE ReadKeptPresentKey(List at)
 {
-    return LoadPacked(keptPresentKeyFirst, ClampedIndex(at, keptPresentKeySizes, KEPT_PRESENT_KEY_SIZES_LENGTH));
+    return LoadPacked(keptPresentKeyFirst, (uint)RavelIndex(Clamped(at, keptPresentKeySizes,
+        KEPT_PRESENT_KEY_SIZES_LENGTH), ListOf(keptPresentKeySizes[0], keptPresentKeySizes[1],
+        KEPT_PRESENT_KEY_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptPresentValue(List at)
 {
-    return LoadPacked(keptPresentValueFirst, ClampedIndex(at, keptPresentValueSizes, KEPT_PRESENT_VALUE_SIZES_LENGTH));
+    return LoadPacked(keptPresentValueFirst, (uint)RavelIndex(Clamped(at, keptPresentValueSizes,
+        KEPT_PRESENT_VALUE_SIZES_LENGTH), ListOf(keptPresentValueSizes[0], keptPresentValueSizes[1],
+        KEPT_PRESENT_VALUE_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptContext(List at)
 {
-    return LoadReal(keptContextFirst, ClampedIndex(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH));
+    return LoadReal(keptContextFirst, (uint)RavelIndex(Clamped(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH),
+        ListOf(keptContextSizes[0], keptContextSizes[1], KEPT_CONTEXT_SIZES_LENGTH)));
 }
 
-REAL_VALUE Row(int b, int s, int i) { return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), QUERY_SIZES_LENGTH, 0)); }
+REAL_VALUE Row(int b, int s, int i)
+{
+    return (REAL_VALUE)ReadQuery(Align(ListOf(int4(b, s, i, 0), 0, 3), QUERY_SIZES_LENGTH, 0));
+}
 
 REAL_VALUE Query(int b, int h, int s, int e)
 {
     if (QUERY_PRESENT)
-        return Row(b, s, RavelIndex(Listed(h, e), ListOf(heads[0], heads[1], HEADS_LENGTH)));
+        return Row(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2), ListOf(heads[0], heads[1], HEADS_LENGTH)));
     if (STACKED_QUERY_KEY_PRESENT)
-        return (REAL_VALUE)ReadStackedQueryKey(Listed(b, s, h, 0, e));
-    return (REAL_VALUE)ReadStackedQueryKeyValue(Listed(b, s, h, 0, e));
+        return (REAL_VALUE)ReadStackedQueryKey(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
+    return (REAL_VALUE)ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
 }
 
 REAL_VALUE Bias(int i)
 {
     if (BIAS_PRESENT)
-        return (REAL_VALUE)ReadBias(Align(Listed(i), BIAS_SIZES_LENGTH, 0));
+        return (REAL_VALUE)ReadBias(Align(ListOf(int4(i, 0, 0, 0), 0, 1), BIAS_SIZES_LENGTH, 0));
     return (REAL_VALUE)0.0f;
 }
 
@@ -674,22 +669,25 @@ int Past(int b) { return pastSequenceLength; }
 
 bool IsNew(int b, int t)
 {
-    return InBounds(Listed(t - Past(b)), ListOf(keySequenceLength[0], keySequenceLength[1],
-        KEY_SEQUENCE_LENGTH_LENGTH));
+    return InBounds(ListOf(int4(t - Past(b), 0, 0, 0), 0, 1),
+        ListOf(keySequenceLength[0], keySequenceLength[1], KEY_SEQUENCE_LENGTH_LENGTH));
 }
 
-REAL_VALUE KeyRow(int b, int s, int i) { return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), KEY_SIZES_LENGTH, 0)); }
+REAL_VALUE KeyRow(int b, int s, int i)
+{
+    return (REAL_VALUE)ReadKey(Align(ListOf(int4(b, s, i, 0), 0, 3), KEY_SIZES_LENGTH, 0));
+}
 
 REAL_VALUE Key(int b, int h, int s, int e)
 {
     if (KEY_PRESENT)
-        return KeyRow(b, s, RavelIndex(Listed(h, e),
+        return KeyRow(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2),
             ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
     if (STACKED_QUERY_KEY_PRESENT)
-        return (REAL_VALUE)ReadStackedQueryKey(Listed(b, s, h, 1, e));
+        return (REAL_VALUE)ReadStackedQueryKey(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
     if (STACKED_KEY_VALUE_PRESENT)
-        return (REAL_VALUE)ReadStackedKeyValue(Listed(b, s, h, 0, e));
-    return (REAL_VALUE)ReadStackedQueryKeyValue(Listed(b, s, h, 1, e));
+        return (REAL_VALUE)ReadStackedKeyValue(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
+    return (REAL_VALUE)ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
 }
 
 bool IsPast(List c) { return PAST_KEY_PRESENT && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength); }
@@ -709,17 +707,17 @@ REAL_VALUE PresentKeyChoice(List at)
 
 REAL_VALUE ValueRow(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadValue(Align(Listed(b, s, i), VALUE_SIZES_LENGTH, 0));
+    return (REAL_VALUE)ReadValue(Align(ListOf(int4(b, s, i, 0), 0, 3), VALUE_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Value(int b, int h, int s, int e)
 {
     if (VALUE_PRESENT)
-        return ValueRow(b, s, RavelIndex(Listed(h, e),
+        return ValueRow(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2),
             ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
     if (STACKED_KEY_VALUE_PRESENT)
-        return (REAL_VALUE)ReadStackedKeyValue(Listed(b, s, h, 1, e));
-    return (REAL_VALUE)ReadStackedQueryKeyValue(Listed(b, s, h, 2, e));
+        return (REAL_VALUE)ReadStackedKeyValue(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
+    return (REAL_VALUE)ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 2), int4(e, 0, 0, 0), 5));
 }
 
 bool PresentValueIsPast(List c)
@@ -750,16 +748,16 @@ REAL_VALUE ContextChoice(List at)
 bool ContextChoice3(List at)
 {
     if (isKeySequenceLength != 0)
-        return Entry(at, 3) >= (int)ReadMask(Align(Listed(0, Entry(at, 0)), MASK_SIZES_LENGTH, 0));
+        return Entry(at, 3) >= (int)ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
     if (isKeySequenceEndStart != 0)
-        return Entry(at, 3) >= (int)ReadMask(Align(Listed(0, Entry(at, 0)), MASK_SIZES_LENGTH, 0))
-            || Entry(at, 3) < (int)ReadMask(Align(Listed(1, Entry(at, 0)), MASK_SIZES_LENGTH, 0));
+        return Entry(at, 3) >= (int)ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0))
+            || Entry(at, 3) < (int)ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
     if (isKeyQuerySequenceLengthStartEnd != 0)
-        return Entry(at, 3) >= (int)ReadMask(Align(Listed(Entry(at, 0)), MASK_SIZES_LENGTH, 0));
+        return Entry(at, 3) >= (int)ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_SIZES_LENGTH, 0));
     if (isBoolean != 0)
         return Entry(at, 3) + maskSizesEntry - pastKey >= 0
-            && (int)ReadMask(Align(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2),
-            Entry(at, 3) + maskSizesEntry - pastKey), MASK_SIZES_LENGTH, 0)) == 0;
+            && (int)ReadMask(Align(ListOf(int4(Entry(at, 0), Entry(at, 1), Entry(at, 2),
+            Entry(at, 3) + maskSizesEntry - pastKey), 0, 4), MASK_SIZES_LENGTH, 0)) == 0;
     return false;
 }
 
@@ -772,6 +770,23 @@ REAL_VALUE ContextChoice2(List at)
         return (REAL_VALUE)0.0f;
     }
     return (REAL_VALUE)0.0f;
+}
+
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
 }
 
 #if PASS == 3
@@ -837,9 +852,9 @@ Loaded QueryAt(uint position) { return LoadFrom(QUERY_IN, position); }
 // The batch and the head of the keys and values that the queries of a head read
 uint2 HeadOfKeys(List at)
 {
-    const List head = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
+    const List head = ListOf(int4(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
-        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
+        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0), 0, 0), 0, 2);
     return uint2(head.entries[0], head.entries[1]);
 }
 
@@ -971,7 +986,7 @@ void FindGroup(uint item)
     const uint head = item / blocks % heads;
     firstRow = item % blocks * ROWS;
     part = item / blocks / heads;
-    origin = Zeros(4);
+    origin = ListOf(0, 0, 4);
     origin.entries[0] = (int)(head / keyHeads);
     origin.entries[1] = (int)(head % keyHeads * SHARED);
     keyFirsts = FirstsOf(keyLayout, origin);
@@ -1587,7 +1602,7 @@ void Attend(uint item, uint thread)
     const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
     if (item >= (uint)keptQuerySizes[0][0] * heads * queries)
         return;
-    List at = Zeros(4);
+    List at = ListOf(0, 0, 4);
     at.entries[0] = (int)(item / queries / heads);
     at.entries[1] = (int)(item / queries % heads);
     at.entries[2] = (int)(item % queries);
@@ -2288,23 +2303,6 @@ void Attend(uint item, uint thread)
 #endif
 #endif
 
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
-
 #if PASS == 3 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
@@ -2336,11 +2334,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 2  // PresentValue
     STORE((uint)keptPresentValueFirst, PresentValueChoice(at))
 #elif PASS == 4  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(Listed(Entry(Align(at, 3, 0), 0),
+    WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(ListOf(int4(Entry(Align(at, 3, 0), 0),
         Entry(UnravelIndex(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
         ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 0), Entry(Align(at, 3, 0), 1),
         Entry(UnravelIndex(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
-        ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 1))));
+        ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 1)), 0, 4)));
 #elif PASS == 5  // OutputPresentKeyTensor
     WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)ReadKeptPresentKey(Align(at, 4, 0)));
 #elif PASS == 6  // OutputPresentValueTensor

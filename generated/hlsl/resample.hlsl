@@ -84,20 +84,21 @@
 #define OUTPUT_VECTOR 1
 #define SOURCE_VECTOR 1
 #endif
-#if SOURCE_VECTOR > 1 && INPUT_BITS >= 16
-typedef vector<INPUT_STORED, SOURCE_VECTOR> SourceBuffer;
-#else
+#if INPUT_BITS < 16
 typedef INPUT_STORED SourceBuffer;
-#endif
-#if OUTPUT_VECTOR > 1 && OUTPUT_BITS >= 16
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
+typedef vector<INPUT_STORED, SOURCE_VECTOR> SourceBuffer;
+#endif
+#if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputBuffer;
+#else
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<SourceBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -150,21 +151,19 @@ List ListOf(int4 first, int4 second, int length)
 // An entry of a list in the constant buffer, read in place; 0 out of range
 #define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
+
+// The row-major index of a coordinate in a box of these sizes, and its inverse
+int RavelIndex(List at, List sizes)
+{
+    int number = 0;
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        if (d < sizes.length)
+            number = number * sizes.entries[d] + at.entries[d];
+    return number;
+}
 
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
@@ -186,27 +185,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -403,7 +389,10 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -430,7 +419,9 @@ REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first
 
 REAL_VALUE ReadKeptCoordinate(List at)
 {
-    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
+    return LoadReal(keptCoordinateFirst, (uint)RavelIndex(Clamped(at, keptCoordinateSizes,
+        KEPT_COORDINATE_SIZES_LENGTH), ListOf(keptCoordinateSizes[0], keptCoordinateSizes[1],
+        KEPT_COORDINATE_SIZES_LENGTH)));
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -455,7 +446,7 @@ precise REAL_VALUE Coordinate(int d, int o) { return CoordinateChoice(d, o) - In
 
 int Size(int d) { return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d); }
 
-REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(Listed(d, o)); }
+REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
 REAL_VALUE Stretch(int d) { return (REAL_VALUE)1.0f; }
 
@@ -480,7 +471,7 @@ REAL_VALUE Weights(List at, List p)
     return result;
 }
 
-precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(Listed(d, o)); }
+precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
 precise REAL_VALUE MiddleStretch(int d) { return (REAL_VALUE)1.0f; }
 
@@ -561,6 +552,25 @@ precise REAL_VALUE OutputChoice2(int d, int i)
             (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
     return (REAL_VALUE)0.0f;
 }
+
+#ifdef DIMENSION_ORDER
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
 
 #if PASS >= 2
 static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // columns from one thread to the next
@@ -1098,25 +1108,6 @@ void ComputeTile(Tile tile, uint thread)
         ComputeColumns(tile, thread, true);
     else
         ComputeColumns(tile, thread, false);
-}
-#endif
-
-#if PASS < 2
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
 }
 #endif
 

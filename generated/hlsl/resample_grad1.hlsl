@@ -74,20 +74,13 @@
 #define OUTPUT_VECTOR 1
 #define SOURCE_VECTOR 1
 #endif
-#if SOURCE_VECTOR > 1
 typedef vector<INPUT_GRADIENT_STORED, SOURCE_VECTOR> SourceBuffer;
-#else
-typedef INPUT_GRADIENT_STORED SourceBuffer;
-#endif
-#if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
-typedef OUTPUT_GRADIENT_STORED OutputBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<SourceBuffer> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -152,25 +145,23 @@ Reals RealsOf(float4 first, float4 second, int length)
 // An entry of a list in the constant buffer, read in place; 0 out of range
 #define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
 float Entry(Reals list, int index)
 {
     return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0.0f;
+}
+
+// The row-major index of a coordinate in a box of these sizes, and its inverse
+int RavelIndex(List at, List sizes)
+{
+    int number = 0;
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        if (d < sizes.length)
+            number = number * sizes.entries[d] + at.entries[d];
+    return number;
 }
 
 // Whether the box from `first` up to but not including `last` is non-empty
@@ -193,27 +184,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -404,7 +382,8 @@ float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
+        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -424,7 +403,9 @@ REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first
 
 REAL_VALUE ReadKeptCoordinate(List at)
 {
-    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
+    return LoadReal(keptCoordinateFirst, (uint)RavelIndex(Clamped(at, keptCoordinateSizes,
+        KEPT_COORDINATE_SIZES_LENGTH), ListOf(keptCoordinateSizes[0], keptCoordinateSizes[1],
+        KEPT_COORDINATE_SIZES_LENGTH)));
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -455,7 +436,7 @@ int Size(int d)
     return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), d);
 }
 
-REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(Listed(d, o)); }
+REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
 REAL_VALUE Stretch(int d) { return (REAL_VALUE)1.0f; }
 
@@ -480,7 +461,7 @@ REAL_VALUE Taken(List at, List o)
     return result;
 }
 
-precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(Listed(d, o)); }
+precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
 precise REAL_VALUE MiddleStretch(int d) { return (REAL_VALUE)1.0f; }
 
@@ -624,6 +605,25 @@ precise REAL_VALUE OutputGradientChoice2(int d, int p)
             (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
     return (REAL_VALUE)0.0f;
 }
+
+#ifdef DIMENSION_ORDER
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
+#endif
 
 #if PASS >= 2
 static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // columns from one thread to the next
@@ -1193,25 +1193,6 @@ void ComputeTile(Tile tile, uint thread)
         ComputeColumns(tile, thread, true);
     else
         ComputeColumns(tile, thread, false);
-}
-#endif
-
-#if PASS < 2
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
 }
 #endif
 

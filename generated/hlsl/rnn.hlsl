@@ -223,31 +223,6 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-List Listed(int x0)
-{
-    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
-    return result;
-}
-
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2, int x3)
-{
-    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
@@ -305,27 +280,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -569,14 +531,15 @@ INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
-    return BIAS_PRESENT ? LoadBias(ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)) : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? LoadBias(OffsetOf(Clamped(at, biasSizes, BIAS_SIZES_LENGTH), biasStrides, BIAS_SIZES_LENGTH))
+        : (BIAS_VALUE)0;
 }
 
 HIDDEN_INIT_VALUE LoadHiddenInit(uint offset) { return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset]; }
 HIDDEN_INIT_VALUE ReadHiddenInit(List at)
 {
-    return HIDDEN_INIT_PRESENT ? LoadHiddenInit(ClampedOffset(at, hiddenInitSizes, hiddenInitStrides,
-        HIDDEN_INIT_SIZES_LENGTH)) : (HIDDEN_INIT_VALUE)0;
+    return HIDDEN_INIT_PRESENT ? LoadHiddenInit(OffsetOf(Clamped(at, hiddenInitSizes, HIDDEN_INIT_SIZES_LENGTH),
+        hiddenInitStrides, HIDDEN_INIT_SIZES_LENGTH)) : (HIDDEN_INIT_VALUE)0;
 }
 
 SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
@@ -585,8 +548,9 @@ SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
 }
 SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 {
-    return SEQUENCE_LENGTHS_PRESENT ? LoadSequenceLengths(ClampedOffset(at, sequenceLengthsSizes,
-        sequenceLengthsStrides, SEQUENCE_LENGTHS_SIZES_LENGTH)) : (SEQUENCE_LENGTHS_VALUE)0;
+    return SEQUENCE_LENGTHS_PRESENT ? LoadSequenceLengths(OffsetOf(Clamped(at, sequenceLengthsSizes,
+        SEQUENCE_LENGTHS_SIZES_LENGTH), sequenceLengthsStrides, SEQUENCE_LENGTHS_SIZES_LENGTH))
+        : (SEQUENCE_LENGTHS_VALUE)0;
 }
 
 void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
@@ -613,13 +577,15 @@ REAL_VALUE LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)f
 
 REAL_VALUE ReadKeptInputProjection(List at)
 {
-    return LoadReal(keptInputProjectionFirst, ClampedIndex(at, keptInputProjectionSizes,
-        KEPT_INPUT_PROJECTION_SIZES_LENGTH));
+    return LoadReal(keptInputProjectionFirst, (uint)RavelIndex(Clamped(at, keptInputProjectionSizes,
+        KEPT_INPUT_PROJECTION_SIZES_LENGTH), ListOf(keptInputProjectionSizes[0], keptInputProjectionSizes[1],
+        KEPT_INPUT_PROJECTION_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptHidden(List at)
 {
-    return LoadReal(keptHiddenFirst, ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH));
+    return LoadReal(keptHiddenFirst, (uint)RavelIndex(Clamped(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH),
+        ListOf(keptHiddenSizes[0], keptHiddenSizes[1], KEPT_HIDDEN_SIZES_LENGTH)));
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { ScratchWord((uint)first + number) = asuint(entry); }
@@ -718,7 +684,8 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 int Length(int b)
 {
     if (SEQUENCE_LENGTHS_PRESENT)
-        return (int)max(min((int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
+        return (int)max(min((int64_t)ReadSequenceLengths(ListOf(int4(0, 0, 0, b), 0, 4)), (int64_t)sequenceLength),
+            (int64_t)0);
     return sequenceLength;
 }
 
@@ -734,15 +701,16 @@ int Step(int t, int d, int b)
 REAL_VALUE OutputSequenceChoice(List at)
 {
     if (Entry(at, 0) < Length(Entry(at, 2)))
-        return ReadKeptHidden(Join(Listed(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2))), Part(at, 1, 8)));
+        return ReadKeptHidden(Join(ListOf(int4(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2)), 0, 0, 0), 0, 1),
+            Part(at, 1, 8)));
     return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Bias(int part, int d, int i)
 {
     if (BIAS_PRESENT)
-        return (REAL_VALUE)ReadBias(Listed(0, 0, d,
-            RavelIndex(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
+        return (REAL_VALUE)ReadBias(ListOf(int4(0, 0, d,
+            RavelIndex(ListOf(int4(part, i, 0, 0), 0, 2), ListOf(number[0], number[1], NUMBER_LENGTH))), 0, 4));
     return (REAL_VALUE)0.0f;
 }
 
@@ -773,15 +741,38 @@ int Time(int s, int d, int b)
     return s - 1;
 }
 
-int Gate(int g, int j) { return RavelIndex(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH)); }
+int Gate(int g, int j)
+{
+    return RavelIndex(ListOf(int4(g, j, 0, 0), 0, 2), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
+}
 
 REAL_VALUE InputTerm(List at, int g)
 {
-    return ReadKeptInputProjection(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
-        Gate(g, Entry(at, 3))));
+    return ReadKeptInputProjection(ListOf(int4(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1),
+        Entry(at, 2), Gate(g, Entry(at, 3))), 0, 4));
 }
 
-REAL_VALUE Previous(List at) { return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8))); }
+REAL_VALUE Previous(List at)
+{
+    return ReadKeptHidden(Join(ListOf(int4(Entry(at, 0) - 1, 0, 0, 0), 0, 1), Part(at, 1, 8)));
+}
+
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
+}
 
 #if PASS >= 2
 #if PASS == 2
@@ -1164,7 +1155,7 @@ uint3 Extents()
 
 List CoordinateOf(uint step, uint3 position)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     if (isRecurrent)
         at.entries[0] = (int)step;
     [unroll]
@@ -1183,7 +1174,8 @@ List CoordinateOf(uint step, uint3 position)
 // Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
 uint PositionInKeptHidden(List at)
 {
-    const uint index = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
+    const uint index = (uint)RavelIndex(Clamped(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH),
+        ListOf(keptHiddenSizes[0], keptHiddenSizes[1], KEPT_HIDDEN_SIZES_LENGTH));
 #if COOPERATIVE_MATRIX
     return 2 * ((uint)keptHiddenFirst + (uint)Multiplied(ListOf(keptHiddenSizes[0], keptHiddenSizes[1],
         KEPT_HIDDEN_SIZES_LENGTH))) + index;
@@ -1198,12 +1190,12 @@ void Locate(uint n, List at)
 {
     if (n < SUM_ROWS)
     {
-        StoreWord(PositionOf(0 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1), Entry(at, 3), 0), weightSizes,
-            weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(0 * SUM_ROWS + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1), Entry(at, 3), 0), 0, 4),
+            weightSizes, WEIGHT_SIZES_LENGTH), weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
     }
     if (n < TILE_COLUMNS)
-        StoreWord(PositionOf(readsStart + n), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
-            inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(readsStart + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 0), Entry(at, 2), 0), 0, 4),
+            inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
 }
 
 void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
@@ -1211,7 +1203,8 @@ void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
 // Computes and writes an element
 void FinishElement(List at, uint row, uint column)
 {
-    const uint number = ClampedIndex(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH);
+    const uint number = (uint)RavelIndex(Clamped(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH),
+        ListOf(keptInputProjectionSizes[0], keptInputProjectionSizes[1], KEPT_INPUT_PROJECTION_SIZES_LENGTH));
     total0 = Sum(0, row, column);
     const float InputProjection = total0 + read0;
     WriteKeptInputProjection(number, InputProjection);
@@ -1222,13 +1215,13 @@ void Locate(uint n, List at)
 {
     if (n < SUM_ROWS)
     {
-        StoreWord(PositionOf(0 * SUM_ROWS + n), ClampedOffset(Listed(0, Entry(at, 1),
-            RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-            recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+        StoreWord(PositionOf(0 * SUM_ROWS + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
+            RavelIndex(ListOf(int4(0, Entry(at, 3), 0, 0), 0, 2), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0),
+            0, 4), recurrenceSizes, RECURRENCE_SIZES_LENGTH), recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
     }
     if (n < TILE_COLUMNS)
-        StoreWord(PositionOf(readsStart + n), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
-            0)), NON_PRIVATE);
+        StoreWord(PositionOf(readsStart + n), PositionInKeptHidden(ListOf(int4(Entry(at, 0) - 1, Entry(at, 1),
+            Entry(at, 2), 0), 0, 4)), NON_PRIVATE);
 }
 
 void Read(List at)
@@ -1241,7 +1234,8 @@ void Read(List at)
 // Computes and writes an element
 void FinishElement(List at, uint row, uint column)
 {
-    const uint number = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
+    const uint number = (uint)RavelIndex(Clamped(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH),
+        ListOf(keptHiddenSizes[0], keptHiddenSizes[1], KEPT_HIDDEN_SIZES_LENGTH));
     total0 = Sum(0, row, column);
     const float Hidden = HiddenChoice(at);
     WriteKeptHidden(number, Hidden);
@@ -1379,23 +1373,6 @@ void AddUp(uint item, uint thread)
 #endif
 }
 #endif
-
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
 
 #if PASS >= 2 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]

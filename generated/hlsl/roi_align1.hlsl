@@ -59,6 +59,7 @@
 [[vk::binding(2, 0)]] StructuredBuffer<BATCH_INDICES_STORED> batchIndicesTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -100,31 +101,6 @@ struct List
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first, second, length };
-    return result;
-}
-
-List Listed(int x0)
-{
-    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
-    return result;
-}
-
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2, int x3)
-{
-    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
     return result;
 }
 
@@ -170,6 +146,17 @@ int Multiplied(List list)
 
 int Narrow(int64_t x) { return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647); }
 
+// The row-major index of a coordinate in a box of these sizes, and its inverse
+int RavelIndex(List at, List sizes)
+{
+    int number = 0;
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        if (d < sizes.length)
+            number = number * sizes.entries[d] + at.entries[d];
+    return number;
+}
+
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
@@ -190,27 +177,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -419,12 +393,16 @@ Lanes ReadLanesInput(List at)
 }
 
 ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
-ROI_VALUE ReadROI(List at) { return LoadROI(ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)); }
+ROI_VALUE ReadROI(List at)
+{
+    return LoadROI(OffsetOf(Clamped(at, rOISizes, ROI_SIZES_LENGTH), rOIStrides, ROI_SIZES_LENGTH));
+}
 
 BATCH_INDICES_VALUE LoadBatchIndices(uint offset) { return (BATCH_INDICES_VALUE)batchIndicesTensor[offset]; }
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
-    return LoadBatchIndices(ClampedOffset(at, batchIndicesSizes, batchIndicesStrides, BATCH_INDICES_SIZES_LENGTH));
+    return LoadBatchIndices(OffsetOf(Clamped(at, batchIndicesSizes, BATCH_INDICES_SIZES_LENGTH), batchIndicesStrides,
+        BATCH_INDICES_SIZES_LENGTH));
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
@@ -439,22 +417,26 @@ int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number];
 
 REAL_VALUE ReadKeptStarts(List at)
 {
-    return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH));
+    return LoadReal(keptStartsFirst, (uint)RavelIndex(Clamped(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH),
+        ListOf(keptStartsSizes[0], keptStartsSizes[1], KEPT_STARTS_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptLengths(List at)
 {
-    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH));
+    return LoadReal(keptLengthsFirst, (uint)RavelIndex(Clamped(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH),
+        ListOf(keptLengthsSizes[0], keptLengthsSizes[1], KEPT_LENGTHS_SIZES_LENGTH)));
 }
 
 int ReadKeptSamples(List at)
 {
-    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH));
+    return LoadInt(keptSamplesFirst, (uint)RavelIndex(Clamped(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH),
+        ListOf(keptSamplesSizes[0], keptSamplesSizes[1], KEPT_SAMPLES_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptPaces(List at)
 {
-    return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH));
+    return LoadReal(keptPacesFirst, (uint)RavelIndex(Clamped(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH),
+        ListOf(keptPacesSizes[0], keptPacesSizes[1], KEPT_PACES_SIZES_LENGTH)));
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -482,7 +464,10 @@ Lanes Min(Lanes x, Lanes y)
     return x;
 }
 
-precise REAL_VALUE Corner(int r, int j) { return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0)); }
+precise REAL_VALUE Corner(int r, int j)
+{
+    return (REAL_VALUE)ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_SIZES_LENGTH, 0));
+}
 
 precise REAL_VALUE Factor(int d)
 {
@@ -516,7 +501,7 @@ precise REAL_VALUE StartsChoice(List at)
     return (REAL_VALUE)0.0f;
 }
 
-int Samples(int r, int d) { return ReadKeptSamples(Listed(r, d)); }
+int Samples(int r, int d) { return ReadKeptSamples(ListOf(int4(r, d, 0, 0), 0, 2)); }
 
 precise REAL_VALUE OutputOffset() { return (REAL_VALUE)outputPixelOffset; }
 
@@ -524,8 +509,9 @@ precise REAL_VALUE InputOffset() { return (REAL_VALUE)inputPixelOffset; }
 
 precise REAL_VALUE Where(int r, int d, int o, int s)
 {
-    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset()) * ReadKeptPaces(Listed(r, d))
-        + ReadKeptStarts(Listed(r, d)) - InputOffset();
+    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset())
+        * ReadKeptPaces(ListOf(int4(r, d, 0, 0), 0, 2)) + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2))
+        - InputOffset();
 }
 
 int Size(int d) { return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2); }
@@ -548,8 +534,8 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
 
 int Batch(int r)
 {
-    return (int)max(min(Integer(ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0))), (int64_t)batches),
-        (int64_t)0);
+    return (int)max(min(Integer(ReadBatchIndices(Align(ListOf(int4(r, 0, 0, 0), 0, 1), BATCH_INDICES_SIZES_LENGTH, 0))),
+        (int64_t)batches), (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x) { return ToInteger(Floor(x)); }
@@ -570,11 +556,11 @@ Lanes Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
         {
             [loop]
             for (int j = jFirst; j < jLast; j++)
-                result += Hat(y, i) * Hat(x, j) * (Lanes)ReadLanesInput(Listed(Batch(r), c, i, j));
+                result += Hat(y, i) * Hat(x, j) * (Lanes)ReadLanesInput(ListOf(int4(Batch(r), c, i, j), 0, 4));
         }
         return result;
     }
-    return (Lanes)ReadLanesInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
+    return (Lanes)ReadLanesInput(ListOf(int4(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))), 0, 4));
 }
 
 REAL_VALUE Outside() { return (REAL_VALUE)outOfBoundsInputValue; }
@@ -586,12 +572,12 @@ Lanes Read(int r, int c, List o, List s)
     return Outside();
 }
 
-List Grid(int r) { return Listed(Samples(r, 0), Samples(r, 1)); }
+List Grid(int r) { return ListOf(int4(Samples(r, 0), Samples(r, 1), 0, 0), 0, 2); }
 
 Lanes OutputSum(List at)
 {
     const List sLast = Grid(Entry(at, 0));
-    const List sFirst = Zeros(sLast.length);
+    const List sFirst = ListOf(0, 0, sLast.length);
     const int sRow = RowOf(sLast);
     Lanes result = (Lanes)0;
     List s = sFirst;
@@ -611,7 +597,7 @@ Lanes OutputChoice(List at)
     if (isAverage != 0)
         return OutputSum(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
     const List sLast = Grid(Entry(at, 0));
-    const List sFirst = Zeros(sLast.length);
+    const List sFirst = ListOf(0, 0, sLast.length);
     const int sRow = RowOf(sLast);
     Lanes result = (REAL_VALUE)asfloat(0xff800000u);
     List s = sFirst;
@@ -631,7 +617,7 @@ Lanes OutputChoice(List at)
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     [unroll]
     for (int i = RANK - 1; i >= 0; i--)
     {

@@ -91,6 +91,7 @@
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_ROIGRADIENT_STORED> outputROIGradientTensor : register(u1);
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> scratch : register(u2);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -134,37 +135,6 @@ struct List
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first, second, length };
-    return result;
-}
-
-List Listed(int x0)
-{
-    const List result = { x0, 0, 0, 0, 0, 0, 0, 0, 1 };
-    return result;
-}
-
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2)
-{
-    const List result = { x0, x1, x2, 0, 0, 0, 0, 0, 3 };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2, int x3)
-{
-    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
     return result;
 }
 
@@ -298,27 +268,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -508,22 +465,28 @@ float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 INPUT_VALUE ReadInput(List at)
 {
-    return INPUT_PRESENT ? LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)) : (INPUT_VALUE)0;
+    return INPUT_PRESENT ? LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides,
+        INPUT_SIZES_LENGTH)) : (INPUT_VALUE)0;
 }
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
+        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
 ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
-ROI_VALUE ReadROI(List at) { return LoadROI(ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)); }
+ROI_VALUE ReadROI(List at)
+{
+    return LoadROI(OffsetOf(Clamped(at, rOISizes, ROI_SIZES_LENGTH), rOIStrides, ROI_SIZES_LENGTH));
+}
 
 BATCH_INDICES_VALUE LoadBatchIndices(uint offset) { return (BATCH_INDICES_VALUE)batchIndicesTensor[offset]; }
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
-    return LoadBatchIndices(ClampedOffset(at, batchIndicesSizes, batchIndicesStrides, BATCH_INDICES_SIZES_LENGTH));
+    return LoadBatchIndices(OffsetOf(Clamped(at, batchIndicesSizes, BATCH_INDICES_SIZES_LENGTH), batchIndicesStrides,
+        BATCH_INDICES_SIZES_LENGTH));
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -558,35 +521,45 @@ int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number];
 
 REAL_VALUE ReadKeptStarts(List at)
 {
-    return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH));
+    return LoadReal(keptStartsFirst, (uint)RavelIndex(Clamped(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH),
+        ListOf(keptStartsSizes[0], keptStartsSizes[1], KEPT_STARTS_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptLengths(List at)
 {
-    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH));
+    return LoadReal(keptLengthsFirst, (uint)RavelIndex(Clamped(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH),
+        ListOf(keptLengthsSizes[0], keptLengthsSizes[1], KEPT_LENGTHS_SIZES_LENGTH)));
 }
 
 int ReadKeptSamples(List at)
 {
-    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH));
+    return LoadInt(keptSamplesFirst, (uint)RavelIndex(Clamped(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH),
+        ListOf(keptSamplesSizes[0], keptSamplesSizes[1], KEPT_SAMPLES_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptPaces(List at)
 {
-    return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH));
+    return LoadReal(keptPacesFirst, (uint)RavelIndex(Clamped(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH),
+        ListOf(keptPacesSizes[0], keptPacesSizes[1], KEPT_PACES_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptRows(List at)
 {
-    return LoadReal(keptRowsFirst, ClampedIndex(at, keptRowsSizes, KEPT_ROWS_SIZES_LENGTH));
+    return LoadReal(keptRowsFirst, (uint)RavelIndex(Clamped(at, keptRowsSizes, KEPT_ROWS_SIZES_LENGTH),
+        ListOf(keptRowsSizes[0], keptRowsSizes[1], KEPT_ROWS_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptColumns(List at)
 {
-    return LoadReal(keptColumnsFirst, ClampedIndex(at, keptColumnsSizes, KEPT_COLUMNS_SIZES_LENGTH));
+    return LoadReal(keptColumnsFirst, (uint)RavelIndex(Clamped(at, keptColumnsSizes, KEPT_COLUMNS_SIZES_LENGTH),
+        ListOf(keptColumnsSizes[0], keptColumnsSizes[1], KEPT_COLUMNS_SIZES_LENGTH)));
 }
 
-int ReadKeptBest(List at) { return LoadInt(keptBestFirst, ClampedIndex(at, keptBestSizes, KEPT_BEST_SIZES_LENGTH)); }
+int ReadKeptBest(List at)
+{
+    return LoadInt(keptBestFirst, (uint)RavelIndex(Clamped(at, keptBestSizes, KEPT_BEST_SIZES_LENGTH),
+        ListOf(keptBestSizes[0], keptBestSizes[1], KEPT_BEST_SIZES_LENGTH)));
+}
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
 
@@ -600,7 +573,10 @@ void WriteKeptRows(uint number, REAL_VALUE entry) { StoreReal(keptRowsFirst, num
 void WriteKeptColumns(uint number, REAL_VALUE entry) { StoreReal(keptColumnsFirst, number, entry); }
 void WriteKeptBest(uint number, int entry) { StoreInt(keptBestFirst, number, entry); }
 
-precise REAL_VALUE Corner(int r, int j) { return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0)); }
+precise REAL_VALUE Corner(int r, int j)
+{
+    return (REAL_VALUE)ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_SIZES_LENGTH, 0));
+}
 
 precise REAL_VALUE Factor(int d)
 {
@@ -634,7 +610,7 @@ precise REAL_VALUE StartsChoice(List at)
     return (REAL_VALUE)0.0f;
 }
 
-int Samples(int r, int d) { return ReadKeptSamples(Listed(r, d)); }
+int Samples(int r, int d) { return ReadKeptSamples(ListOf(int4(r, d, 0, 0), 0, 2)); }
 
 precise REAL_VALUE OutputOffset() { return (REAL_VALUE)outputPixelOffset; }
 
@@ -642,8 +618,9 @@ precise REAL_VALUE InputOffset() { return (REAL_VALUE)inputPixelOffset; }
 
 precise REAL_VALUE Where(int r, int d, int o, int s)
 {
-    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset()) * ReadKeptPaces(Listed(r, d))
-        + ReadKeptStarts(Listed(r, d)) - InputOffset();
+    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset())
+        * ReadKeptPaces(ListOf(int4(r, d, 0, 0), 0, 2)) + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2))
+        - InputOffset();
 }
 
 int Size(int d)
@@ -665,8 +642,9 @@ REAL_VALUE WhereInputOffset() { return (REAL_VALUE)inputPixelOffset; }
 
 REAL_VALUE HeldInWhere(int r, int d, int o, int s)
 {
-    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - WhereOutputOffset()) * ReadKeptPaces(Listed(r, d))
-        + ReadKeptStarts(Listed(r, d)) - WhereInputOffset();
+    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - WhereOutputOffset())
+        * ReadKeptPaces(ListOf(int4(r, d, 0, 0), 0, 2)) + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2))
+        - WhereInputOffset();
 }
 
 REAL_VALUE HeldIn(int r, int d, int o, int s)
@@ -723,8 +701,8 @@ precise REAL_VALUE ColumnsSum(List at)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches),
-        (int64_t)0);
+    return (int)max(min((int64_t)ReadBatchIndices(Align(ListOf(int4(r, 0, 0, 0), 0, 1), BATCH_INDICES_SIZES_LENGTH, 0)),
+        (int64_t)batches), (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x) { return ToInteger(Floor(x)); }
@@ -743,11 +721,11 @@ precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
         {
             [loop]
             for (int j = jFirst; j < jLast; j++)
-                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(Listed(Batch(r), c, i, j));
+                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(ListOf(int4(Batch(r), c, i, j), 0, 4));
         }
         return result;
     }
-    return (REAL_VALUE)ReadInput(Listed(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))));
+    return (REAL_VALUE)ReadInput(ListOf(int4(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))), 0, 4));
 }
 
 precise REAL_VALUE Outside() { return (REAL_VALUE)0.0f; }
@@ -759,12 +737,12 @@ precise REAL_VALUE Read(int r, int c, List o, List s)
     return Outside();
 }
 
-List Grid(int r) { return Listed(Samples(r, 0), Samples(r, 1)); }
+List Grid(int r) { return ListOf(int4(Samples(r, 0), Samples(r, 1), 0, 0), 0, 2); }
 
 List BestArgmax(List at)
 {
     const List sLast = Grid(Entry(at, 0));
-    const List sFirst = Zeros(sLast.length);
+    const List sFirst = ListOf(0, 0, sLast.length);
     const int sRow = RowOf(sLast);
     List result = sFirst;
     REAL_VALUE best = (REAL_VALUE)0;
@@ -797,9 +775,9 @@ REAL_VALUE OfSample(List at, int r, List o, List s)
 REAL_VALUE OutputGradientPart(List at, int r, List o)
 {
     if (IS_AVERAGE_BOUND)
-        return ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))
-            * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)));
-    return OfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
+        return ReadKeptRows(ListOf(int4(r, Entry(o, 0), Entry(at, 2), 0), 0, 3))
+            * ReadKeptColumns(ListOf(int4(r, Entry(o, 1), Entry(at, 3), 0), 0, 3));
+    return OfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o)), Grid(r)));
 }
 
 precise REAL_VALUE ShareHat(REAL_VALUE x, int i)
@@ -829,13 +807,14 @@ precise REAL_VALUE ReachesOfSample(List at, int r, List o, List s)
 bool Reaches(List at, int r, List o)
 {
     return IS_AVERAGE_BOUND || Less((REAL_VALUE)0.0f,
-        ReachesOfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
+        ReachesOfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o)),
+        Grid(r))));
 }
 
 REAL_VALUE OutputGradientSum(List at)
 {
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
-    const List oFirst = Zeros(oLast.length);
+    const List oFirst = ListOf(0, 0, oLast.length);
     const int oRow = INPUT_GRADIENT_SIZES2_ROW;
     const int rFirst = 0;
     const int rLast = roiCount;
@@ -853,11 +832,11 @@ REAL_VALUE OutputGradientSum(List at)
                 [loop]
                 for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
                 {
-                    if (Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))))
-                        && Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))))
+                    if (Less((REAL_VALUE)0.0f, ReadKeptRows(ListOf(int4(r, Entry(o, 0), Entry(at, 2), 0), 0, 3)))
+                        && Less((REAL_VALUE)0.0f, ReadKeptColumns(ListOf(int4(r, Entry(o, 1), Entry(at, 3), 0), 0, 3)))
                         && Reaches(at, r, o))
                         result += OutputGradientPart(at, r, o)
-                            * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                            * (REAL_VALUE)ReadInputGradient(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o));
                 }
             }
         }
@@ -871,7 +850,7 @@ REAL_VALUE PartOf(List at, int c, List o, List s)
 {
     if (IS_AVERAGE_BOUND)
         return (REAL_VALUE)1.0f / Convert(Multiplied(Grid(Region(at))), (REAL_VALUE)0);
-    if (ReadKeptBest(Join(Listed(Region(at), c), o)) == RavelIndex(s, Grid(Region(at))))
+    if (ReadKeptBest(Join(ListOf(int4(Region(at), c, 0, 0), 0, 2), o)) == RavelIndex(s, Grid(Region(at))))
         return (REAL_VALUE)1.0f;
     return (REAL_VALUE)0.0f;
 }
@@ -886,7 +865,7 @@ precise REAL_VALUE X(List at, List o, List s) { return ShareHeldIn(Region(at), 1
 
 REAL_VALUE Image(List at, int c, int64_t i, int j)
 {
-    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, Narrow(i), j));
+    return (REAL_VALUE)ReadInput(ListOf(int4(Batch(Region(at)), c, Narrow(i), j), 0, 4));
 }
 
 REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
@@ -931,7 +910,7 @@ REAL_VALUE Moves(List at, int d, List o, List s) { return MovesChoice(at, d, o, 
 
 REAL_VALUE SlopeXImage(List at, int c, int i, int64_t j)
 {
-    return (REAL_VALUE)ReadInput(Listed(Batch(Region(at)), c, i, Narrow(j)));
+    return (REAL_VALUE)ReadInput(ListOf(int4(Batch(Region(at)), c, i, Narrow(j)), 0, 4));
 }
 
 REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
@@ -975,10 +954,10 @@ REAL_VALUE OutputROIGradientChoice(List at)
     if (IS_LINEAR_BOUND)
     {
         const List sLast = Grid(Region(at));
-        const List sFirst = Zeros(sLast.length);
+        const List sFirst = ListOf(0, 0, sLast.length);
         const int sRow = RowOf(sLast);
         const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
-        const List pFirst = Zeros(pLast.length);
+        const List pFirst = ListOf(0, 0, pLast.length);
         const int pRow = INPUT_GRADIENT_SIZES3_ROW;
         REAL_VALUE result = (REAL_VALUE)0;
         List p = pFirst;
@@ -998,7 +977,7 @@ REAL_VALUE OutputROIGradientChoice(List at)
                     for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
                     {
                         if (Live(at, Part(p, 1, 8), s))
-                            result += (REAL_VALUE)ReadInputGradient(Join(Listed(Region(at)), p))
+                            result += (REAL_VALUE)ReadInputGradient(Join(ListOf(int4(Region(at), 0, 0, 0), 0, 1), p))
                                 * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
                     }
                 }
@@ -1007,6 +986,23 @@ REAL_VALUE OutputROIGradientChoice(List at)
         return result;
     }
     return (REAL_VALUE)0.0f;
+}
+
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
+
+// The coordinate of an element, given its number in that order of dimensions
+List Numbered(uint number)
+{
+    List at = ListOf(0, 0, RANK);
+    [unroll]
+    for (int i = RANK - 1; i >= 0; i--)
+    {
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        at.entries[d] = (int)(number - rest * sizes[d].size);
+        number = rest;
+    }
+    return at;
 }
 
 #if PASS >= 6
@@ -1029,7 +1025,7 @@ bool IsSet(uint number, int coordinate)
     if (number >= (uint)Multiplied(box))
         return false;
     const List term = UnravelIndex((int)number, box);
-    List at = Zeros(OUTPUT_GRADIENT_SIZES_LENGTH);
+    List at = ListOf(0, 0, OUTPUT_GRADIENT_SIZES_LENGTH);
     if (coordinate < outputGradientSizes[0][0])
     {
         at.entries[0] = coordinate;
@@ -1039,14 +1035,15 @@ bool IsSet(uint number, int coordinate)
     if (coordinate < outputGradientSizes[0][2])
     {
         at.entries[2] = coordinate;
-        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(Entry(term, 0), Entry(Part(term, 1, 8), 0), Entry(at, 2))));
+        return Less((REAL_VALUE)0.0f, ReadKeptRows(ListOf(int4(Entry(term, 0), Entry(Part(term, 1, 8), 0), Entry(at, 2),
+            0), 0, 3)));
     }
     coordinate -= outputGradientSizes[0][2];
     if (coordinate < outputGradientSizes[0][3])
     {
         at.entries[3] = coordinate;
-        return Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(Entry(term, 0), Entry(Part(term, 1, 8), 1),
-            Entry(at, 3))));
+        return Less((REAL_VALUE)0.0f, ReadKeptColumns(ListOf(int4(Entry(term, 0), Entry(Part(term, 1, 8), 1),
+            Entry(at, 3), 0), 0, 3)));
     }
     return false;
 }
@@ -1112,7 +1109,7 @@ void AddSelected(List at)
                     at.entries[1] = begin + lane;  // reads are clamped to tensors
                     if (Reaches(at, Entry(term, 0), Part(term, 1, 8)))
                         totals[lane] += OutputGradientPart(at, Entry(term, 0), Part(term, 1, 8))
-                            * (REAL_VALUE)ReadInputGradient(Join(Listed(Entry(term, 0), Entry(at, 1)),
+                            * (REAL_VALUE)ReadInputGradient(Join(ListOf(int4(Entry(term, 0), Entry(at, 1), 0, 0), 0, 2),
                             Part(term, 1, 8)));
                 }
             }
@@ -1129,23 +1126,6 @@ void AddSelected(List at)
 }
 #endif
 #endif
-
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

@@ -50,6 +50,7 @@
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -85,25 +86,6 @@ struct List
 List ListOf(int4 first, int4 second, int length)
 {
     const List result = { first, second, length };
-    return result;
-}
-
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Listed(int x0, int x1, int x2, int x3)
-{
-    const List result = { x0, x1, x2, x3, 0, 0, 0, 0, 4 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
     return result;
 }
 
@@ -165,14 +147,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -285,7 +267,10 @@ Lanes ReadLanesInput(List at)
 }
 
 ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
-ROI_VALUE ReadROI(List at) { return LoadROI(ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)); }
+ROI_VALUE ReadROI(List at)
+{
+    return LoadROI(OffsetOf(Clamped(at, rOISizes, ROI_SIZES_LENGTH), rOIStrides, ROI_SIZES_LENGTH));
+}
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
@@ -302,7 +287,8 @@ Lanes Max(Lanes x, Lanes y)
 
 int64_t Corner(List at, int j)
 {
-    return ToInteger(RoundAway((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), j)) * (REAL_VALUE)spatialScale));
+    return ToInteger(RoundAway((REAL_VALUE)ReadROI(ListOf(int4(0, 0, Entry(at, 0), j), 0, 4))
+        * (REAL_VALUE)spatialScale));
 }
 
 int64_t Length(List at, int d) { return max(Corner(at, 4 - d) - Corner(at, 2 - d) + (int64_t)1, (int64_t)1); }
@@ -347,7 +333,8 @@ bool OutputAll(List at)
 
 int Batch(List at)
 {
-    return max(min(Convert((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), 0)), (int)0), inputSizesEntry), 0);
+    return max(min(Convert((REAL_VALUE)ReadROI(ListOf(int4(0, 0, Entry(at, 0), 0), 0, 4)), (int)0), inputSizesEntry),
+        0);
 }
 
 Lanes OutputChoice(List at)
@@ -365,7 +352,7 @@ Lanes OutputChoice(List at)
             const int pEnd = RowEnd(pLast, pRow);
             [loop]
             for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
-                result = Max(result, (Lanes)ReadLanesInput(Join(Listed(Batch(at), Entry(at, 1)), p)));
+                result = Max(result, (Lanes)ReadLanesInput(Join(ListOf(int4(Batch(at), Entry(at, 1), 0, 0), 0, 2), p)));
         }
         return result;
     }
@@ -377,7 +364,7 @@ Lanes OutputChoice(List at)
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     [unroll]
     for (int i = RANK - 1; i >= 0; i--)
     {

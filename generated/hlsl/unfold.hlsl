@@ -78,6 +78,7 @@
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -115,19 +116,6 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-List Listed(int x0, int x1)
-{
-    const List result = { x0, x1, 0, 0, 0, 0, 0, 0, 2 };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
@@ -142,12 +130,43 @@ List Join(List left, List right)
     return result;
 }
 
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
+int FloorQuotient(int a, int b)
+{
+    if (b == 1)  // the common case, a step of 1
+        return a;
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
+    const int divisor = b == 0 ? 1 : b;
+    const int cut = a / divisor;
+    const int rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
+int64_t FloorQuotient(int64_t a, int64_t b)
+{
+    const int64_t divisor = b == 0 ? 1 : b;
+    const int64_t cut = a / divisor;
+    const int64_t rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
+}
+
+// By a divisor of 1 or more. Without branches, compilers compute each quotient once.
+int FloorQuotient(int a, int b, int reciprocal)
+{
+    const int sign = a >> 31;
+    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 List UnravelIndex(int number, List sizes)
@@ -173,18 +192,15 @@ List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
-    const int sign = number >> 31;  // rounding down is rounding toward 0 of the complemented bits
-    uint positive = (uint)(number ^ sign);
     [unroll]
     for (int d = 7; d >= 0; d--)
     {
         if (d < sizes.length)
         {
-            const uint size = (uint)max(sizes.entries[d], 1);
-            const uint rest = Divided(positive, size, (uint)reciprocals.entries[d]);
-            const int within = (int)(positive - rest * size);
-            result.entries[d] = (within ^ sign) + ((int)size & sign);
-            positive = rest;
+            const int size = max(sizes.entries[d], 1);
+            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            result.entries[d] = number - rest * size;
+            number = rest;
         }
     }
     return result;
@@ -209,14 +225,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+// A coordinate, clamped to these sizes
+List Clamped(List at, int4 sizes[2], int length)
 {
-    uint offset = 0;
+    List result = ListOf(0, 0, length);
     [unroll]
     for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
+        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return result;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -229,7 +245,10 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at)
+{
+    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+}
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -280,7 +299,7 @@ INPUT_VALUE OutputChoice(List at)
 {
     const List list1 = Position(at);
     if (InBounds(list1, ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
-        return ReadInput(Join(Listed(Entry(at, 0), Entry(PositionEntry(at), 0)), list1));
+        return ReadInput(Join(ListOf(int4(Entry(at, 0), Entry(PositionEntry(at), 0), 0, 0), 0, 2), list1));
     return (INPUT_VALUE)0;
 }
 
@@ -289,7 +308,7 @@ INPUT_VALUE OutputChoice(List at)
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
-    List at = Zeros(RANK);
+    List at = ListOf(0, 0, RANK);
     [unroll]
     for (int i = RANK - 1; i >= 0; i--)
     {

@@ -1110,6 +1110,7 @@ typedef struct dmlops_plan_Slide {
     int is_shared;
     int64_t adjacent;
     int is_across;
+    int is_own;
     int64_t channels;
     int64_t vector;
     int64_t stored;
@@ -1118,11 +1119,16 @@ typedef struct dmlops_plan_Slide {
 
 typedef struct dmlops_plan_Block {
     int64_t unrolled;
+    dmlops_plan_WindowAxis down;
+    dmlops_plan_WindowAxis across;
+    int64_t layers;
     int64_t rows;
     int64_t columns;
     int64_t channels;
+    int64_t loaded;
     int64_t shares;
     int64_t vector;
+    int64_t lead;
     int64_t stored;
     int64_t cost;
 } dmlops_plan_Block;
@@ -1130,10 +1136,11 @@ typedef struct dmlops_plan_Block {
 typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_WindowAxis_8 windowAxes;
     dmlops_plan_Dimension_16 windowSizes;
-    dmlops_plan_Dimension_16 blocks;
+    dmlops_plan_Dimension_16 sizes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
+    int64_t count;
     int64_t groupColumns;
     int64_t layers;
     dmlops_plan_int_64 weights;
@@ -2332,14 +2339,15 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
         dmlops_put_Dimension(planning, &record->windowSizes.items[i]);
         dmlops_put_padding(planning);
     }
-    for (int64_t i = 0; i < record->blocks.count; ++i) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
         dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->blocks.items[i]);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
         dmlops_put_padding(planning);
     }
     dmlops_put_words(planning, record->lists.items, record->lists.count);
     dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_word(planning, record->layers);
     dmlops_put_words(planning, record->weights.items, record->weights.count);
@@ -2737,6 +2745,10 @@ DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* output);
+DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result);
@@ -2759,8 +2771,6 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* tensor, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
     result);
@@ -2814,45 +2824,36 @@ DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dml
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    dmlops_plan_Sliding* result);
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result);
 DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
     dmlops_plan_WindowAxis* result);
-DMLOPS_CALLED int64_t dmlops_plan_weights_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t d);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Slide* result);
-DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
-    from_end, int64_t unrolled, dmlops_plan_WindowAxis* result);
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
-    unrolled);
+    dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result);
 DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
 DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
 DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t
     elements);
-DMLOPS_CALLED int64_t dmlops_plan_lead(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
+    from_end, int64_t unrolled, dmlops_plan_WindowAxis* result);
+DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
+    int64_t rows, int64_t columns, int64_t channels, dmlops_plan_Block* result);
+DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
+    dmlops_plan_Block* block);
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, dmlops_plan_Block*
     result);
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
-    int64_t rows, int64_t columns, int64_t channels);
 DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
     dmlops_plan_Block* block, dmlops_plan_Block* result);
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
-DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_64* result);
-DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
-DMLOPS_CALLED void dmlops_plan_define_axes(dmlops_planning* planning, const dmlops_plan_WindowAxis* down, const
-    dmlops_plan_WindowAxis* across);
+DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Matrices* found, dmlops_plan_int_64* result);
+DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
+    dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits);
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
 DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
@@ -5326,8 +5327,7 @@ DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops
     int found = places <= dmlops_multiply(16, dmlops_plan_element_count(planning, &window->sizes));
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
         const int64_t divisor = window->right_divisors.items[d];
-        int is_next = dmlops_subtract(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
-            window->right_first.items[dmlops_item(planning, d, window->right_first.count)]) == 1;
+        int is_next = window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1;
         found = found && ((divisor == 1) || (is_next && (divisor <= output->sizes.items[dmlops_item(planning,
             window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)])));
     }
@@ -5339,8 +5339,7 @@ DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
     int64_t first = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
     int64_t last = dmlops_add(first, dmlops_multiply(dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
-        window->sizes.count)], 1), dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-        window->right_taps.count)], first)));
+        window->sizes.count)], 1), window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)]));
     int is_single = window->sizes.items[dmlops_item(planning, d, window->sizes.count)] ==
         window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
     return is_single && (dmlops_max(first, last) == 0) && (dmlops_min(first, last) == dmlops_subtract(1,
@@ -5350,9 +5349,8 @@ DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlo
 /* The distance between taps that one phase meets. */
 DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
     int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
-    return dmlops_divide(divisor, dmlops_gcd(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-        window->right_taps.count)], window->right_first.items[dmlops_item(planning, d, window->right_first.count)]),
-        divisor));
+    return dmlops_divide(divisor, dmlops_gcd(window->right_taps.items[dmlops_item(planning, d,
+        window->right_taps.count)], divisor));
 }
 
 DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window) {
@@ -5381,13 +5379,38 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
     return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
 }
 
+/* Whether dimension 1 of the output has the rows, and the window moves over all those after it. */
+DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* output) {
+    int found = factors->left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, factors, output),
+        factors->left.count)] == 1;
+    found = found && (factors->window.sizes.count == dmlops_subtract(output->sizes.count, 2));
+    for (int64_t d = 0; d < factors->window.axes.count; ++d) {
+        const int64_t axis = factors->window.axes.items[d];
+        found = found && (axis == dmlops_add(d, 2));
+    }
+    return found;
+}
+
+/* The left factor's offset at the first tap. */
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
+    dmlops_plan_Tensor* tensor) {
+    int64_t first = 0;
+    for (int64_t d = 0; d < window->left_first.count; ++d) {
+        const int64_t coordinate = window->left_first.items[d];
+        first = dmlops_add(first, dmlops_multiply(coordinate, tensor->strides.items[dmlops_item(planning,
+            dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
+    }
+    return first;
+}
+
 /* Whether the taps are in the order of their positions on the right factor. */
 DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    (void)planning;
     int made_1 = 1;
-    for (int64_t each_2 = 0; each_2 < window->right_first.count; ++each_2) {
-        const int64_t first = window->right_first.items[each_2];
-        const int64_t tap = window->right_taps.items[dmlops_item(planning, each_2, window->right_taps.count)];
-        made_1 = made_1 && (tap >= first);
+    for (int64_t each_2 = 0; each_2 < window->right_taps.count; ++each_2) {
+        const int64_t tap = window->right_taps.items[each_2];
+        made_1 = made_1 && (tap >= 0);
     }
     return made_1;
 }
@@ -5401,34 +5424,29 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
     left_taps.count = 0;
     dmlops_plan_int_8 first;
     first.count = 0;
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
+    for (int64_t d = 0; d < window->right_taps.count; ++d) {
+        const int64_t tap = window->right_taps.items[d];
+        int64_t skipped = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
+            window->sizes.count)], 1) : 0;
+        dmlops_plan_int_8_append(planning, &first, dmlops_add(window->right_first.items[dmlops_item(planning, d,
+            window->right_first.count)], dmlops_multiply(skipped, tap)));
+        dmlops_plan_int_8_append(planning, &left_first, dmlops_add(window->left_first.items[dmlops_item(planning, d,
+            window->left_first.count)], dmlops_multiply(skipped, window->left_taps.items[dmlops_item(planning, d,
+            window->left_taps.count)])));
+        dmlops_plan_int_8_append(planning, &left_taps, (tap < 0) ? dmlops_subtract(0,
+            window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)]) :
+            window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)]);
+    }
     dmlops_plan_int_8 taps;
     taps.count = 0;
-    for (int64_t d = 0; d < window->right_first.count; ++d) {
-        const int64_t place = window->right_first.items[d];
-        int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)],
-            place);
-        int64_t left_tap = dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
-            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]);
-        int64_t moved = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d, window->sizes.count)],
-            1) : 0;
-        int64_t way = (tap < 0) ? -1 : 1;
-        dmlops_plan_int_8_append(planning, &first, dmlops_add(place, dmlops_multiply(moved, tap)));
-        dmlops_plan_int_8_append(planning, &steps, dmlops_add(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], dmlops_multiply(moved, tap)));
-        dmlops_plan_int_8_append(planning, &taps, dmlops_add(first.items[dmlops_item(planning, d, first.count)],
-            dmlops_multiply(way, tap)));
-        dmlops_plan_int_8_append(planning, &left_first, dmlops_add(window->left_first.items[dmlops_item(planning, d,
-            window->left_first.count)], dmlops_multiply(moved, left_tap)));
-        dmlops_plan_int_8_append(planning, &left_taps, dmlops_add(left_first.items[dmlops_item(planning, d,
-            left_first.count)], dmlops_multiply(way, left_tap)));
+    for (int64_t each_1 = 0; each_1 < window->right_taps.count; ++each_1) {
+        const int64_t tap = window->right_taps.items[each_1];
+        dmlops_plan_int_8_append(planning, &taps, dmlops_abs(tap));
     }
     *result = *window;
     result->left_first = left_first;
     result->left_taps = left_taps;
     result->right_first = first;
-    result->right_steps = steps;
     result->right_taps = taps;
     return;
 }
@@ -5463,27 +5481,21 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
     dmlops_plan_int_96 words;
     words.count = 0;
     int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
     dmlops_plan_int_8 taps;
     taps.count = 0;
     dmlops_plan_int_8 periods;
     periods.count = 0;
     dmlops_plan_int_8 left_steps;
     left_steps.count = 0;
-    for (int64_t d = 0; d < window->right_first.count; ++d) {
-        const int64_t first = window->right_first.items[d];
-        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], first));
+    for (int64_t d = 0; d < window->right_taps.count; ++d) {
+        const int64_t tap = window->right_taps.items[d];
         dmlops_plan_int_8_append(planning, &periods, dmlops_plan_period(planning, window, d));
-        dmlops_plan_int_8_append(planning, &taps,
-            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
-            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        dmlops_plan_int_8_append(planning, &left_steps,
-            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
-            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
-            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
+        dmlops_plan_int_8_append(planning, &taps, dmlops_divide(dmlops_multiply(tap,
+            periods.items[dmlops_item(planning, d, periods.count)]), window->right_divisors.items[dmlops_item(planning,
+            d, window->right_divisors.count)]));
+        dmlops_plan_int_8_append(planning, &left_steps, dmlops_multiply(window->left_taps.items[dmlops_item(planning,
+            d, window->left_taps.count)], left->strides.items[dmlops_item(planning, dmlops_add(behind, d),
+            left->strides.count)]));
     }
     dmlops_plan_int_8 limits;
     limits.count = 0;
@@ -5497,7 +5509,7 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
     lists.count = 0;
     dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
     dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
-    dmlops_plan_int_8_16_append(planning, &lists, &steps);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_steps);
     dmlops_plan_int_8_16_append(planning, &lists, &taps);
     dmlops_plan_int_8_16_append(planning, &lists, &limits);
     dmlops_plan_int_8_16_append(planning, &lists, strides);
@@ -5585,18 +5597,14 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     int64_t columns = dmlops_plan_element_count(planning, &sizes);
     int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, window));
-    int is_straight = dmlops_plan_has_phases(planning, window, output) && (row_axis == 1) && (window->sizes.count ==
-        dmlops_subtract(output->sizes.count, 2));
+    int is_straight = dmlops_plan_has_phases(planning, window, output) && dmlops_plan_has_channels_first(planning,
+        factors, output);
     if (dmlops_plan_is_of_bytes(planning, op)) {
         is_straight = is_straight && !dmlops_plan_is_divided(planning, window) && (factors->right_less.count == 0);
     }
     for (int64_t each_2 = 0; each_2 < factors->left_less.count; ++each_2) {
         const int64_t axis = factors->left_less.items[each_2];
         is_straight = is_straight && (axis == row_axis);
-    }
-    for (int64_t d = 0; d < window->axes.count; ++d) {
-        const int64_t axis = window->axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(2, d));
     }
     int64_t row_step = left->strides.items[dmlops_item(planning, counts_rows, left->strides.count)];
     int64_t depth_step = left->strides.items[dmlops_item(planning, dmlops_subtract(1, counts_rows),
@@ -5658,13 +5666,11 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
     for (int64_t d = 0; d < window->right_first.count; ++d) {
         const int64_t first = window->right_first.items[d];
-        int64_t last = dmlops_add(first,
-            dmlops_multiply(dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], first), dmlops_subtract(output->sizes.items[dmlops_item(planning,
+        int64_t last = dmlops_add(first, dmlops_multiply(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], dmlops_subtract(output->sizes.items[dmlops_item(planning,
             window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], 1)));
-        int64_t span = dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-            window->right_taps.count)], first), dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
-            window->sizes.count)], 1));
+        int64_t span = dmlops_multiply(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)],
+            dmlops_subtract(window->sizes.items[dmlops_item(planning, d, window->sizes.count)], 1));
         int64_t least = dmlops_add(dmlops_min(first, last), dmlops_min(span, 0));
         int64_t greatest = dmlops_add(dmlops_max(first, last), dmlops_max(span, 0));
         int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
@@ -5685,9 +5691,7 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
         int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
         int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
         is_whole = is_whole && dmlops_plan_is_pointwise(planning, window, d);
-        is_whole = is_whole && (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
-            window->right_first.count)]) == 1);
+        is_whole = is_whole && (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
         is_whole = is_whole && (output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
             window->axes.count)], output->sizes.count)] == dmlops_multiply(size,
             window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
@@ -5718,18 +5722,6 @@ DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, con
         }
     }
     return vector;
-}
-
-/* The left factor's offset at the first tap. */
-DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor) {
-    int64_t first = 0;
-    for (int64_t d = 0; d < window->left_first.count; ++d) {
-        const int64_t coordinate = window->left_first.items[d];
-        first = dmlops_add(first, dmlops_multiply(coordinate, tensor->strides.items[dmlops_item(planning,
-            dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
-    }
-    return first;
 }
 
 /* Whether the left factor is a matrix as it is: there is a single tap, which all elements meet. */
@@ -5874,10 +5866,8 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     int64_t last = dmlops_subtract(window->sizes.count, 1);
     int64_t taps = window->sizes.items[dmlops_item(planning, last, window->sizes.count)];
     int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
-    int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)],
-        first);
-    int64_t step = dmlops_subtract(window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)],
-        first);
+    int64_t tap = window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)];
+    int64_t step = window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)];
     int64_t width = found->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, last,
         window->axes.count)], found->sizes.count)];
     int64_t size = right->sizes.items[dmlops_item(planning, dmlops_subtract(right->sizes.count, 1),
@@ -6679,59 +6669,51 @@ DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops
     return 1;
 }
 
-/* The window: the definition's own, or that of a contraction. */
-DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    dmlops_plan_Sliding* result) {
-    (void)planning;
-    const dmlops_plan_Window * window = &op->factors.window;
-    if (window->sizes.count == 0) {
-        *result = op->sliding;
-        return;
-    }
-    dmlops_plan_Frame frame;
-    frame.first = window->right_first;
-    frame.steps = window->right_steps;
-    frame.taps = window->right_taps;
-    result->sizes = window->sizes;
-    result->window = frame;
-    result->counted = op->sliding.counted;
-    result->box = op->sliding.box;
-    return;
-}
-
-/* The window along each of its dimensions. */
+/* The window along each of its dimensions: the definition's own, or that of a contraction. */
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result) {
-    dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, &sliding);
     const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Sliding * sliding = &op->sliding;
+    dmlops_plan_int_8 sizes;
+    sizes = sliding->sizes;
+    dmlops_plan_Frame frame;
+    frame = sliding->window;
+    if (op->factors.applies) {
+        sizes = window->sizes;
+        dmlops_plan_Frame made_1;
+        made_1.first = window->right_first;
+        made_1.steps = window->right_steps;
+        made_1.taps = window->right_taps;
+        frame = made_1;
+    }
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    const dmlops_plan_Frame * frame = &sliding.window;
-    int is_weighted = window->sizes.count > 0;
-    int is_counted = sliding.box.count > 0;
+    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        op->tensors.count)];
+    int is_counted = sliding->box.count > 0;
     dmlops_plan_WindowAxis_8 axes;
     axes.count = 0;
-    for (int64_t d = 0; d < sliding.sizes.count; ++d) {
-        const int64_t taps = sliding.sizes.items[d];
-        int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
-        dmlops_plan_WindowAxis made_1;
-        made_1.taps = taps;
-        made_1.first = first;
-        made_1.step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
-        made_1.tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
-        made_1.limit = tensor->sizes.items[dmlops_item(planning, dmlops_add(d, 2), tensor->sizes.count)];
-        made_1.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(d, 2), tensor->strides.count)];
-        made_1.divisor = is_weighted ? window->right_divisors.items[dmlops_item(planning, d,
+    for (int64_t d = 0; d < sizes.count; ++d) {
+        const int64_t taps = sizes.items[d];
+        dmlops_plan_WindowAxis made_2;
+        made_2.taps = taps;
+        made_2.first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
+        made_2.step = frame.steps.items[dmlops_item(planning, d, frame.steps.count)];
+        made_2.tap = frame.taps.items[dmlops_item(planning, d, frame.taps.count)];
+        made_2.limit = tensor->sizes.items[dmlops_item(planning, dmlops_add(d, 2), tensor->sizes.count)];
+        made_2.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(d, 2), tensor->strides.count)];
+        made_2.divisor = op->factors.applies ? window->right_divisors.items[dmlops_item(planning, d,
             window->right_divisors.count)] : 1;
-        made_1.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
-        made_1.weightsStep = is_weighted ? dmlops_plan_weights_step(planning, op, shader, d) : 0;
-        made_1.countFirst = is_counted ? sliding.counted.first.items[dmlops_item(planning, d,
-            sliding.counted.first.count)] : 0;
-        made_1.countLimit = is_counted ? sliding.box.items[dmlops_item(planning, d, sliding.box.count)] : 0;
-        dmlops_plan_WindowAxis_8_append(planning, &axes, &made_1);
+        made_2.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
+        made_2.weightsStep = op->factors.applies ? dmlops_multiply(window->left_taps.items[dmlops_item(planning, d,
+            window->left_taps.count)], weights->strides.items[dmlops_item(planning, dmlops_add(d, 2),
+            weights->strides.count)]) : 0;
+        made_2.countFirst = is_counted ? sliding->counted.first.items[dmlops_item(planning, d,
+            sliding->counted.first.count)] : 0;
+        made_2.countLimit = is_counted ? sliding->box.items[dmlops_item(planning, d, sliding->box.count)] : 0;
+        dmlops_plan_WindowAxis_8_append(planning, &axes, &made_2);
     }
     dmlops_plan_WindowAxis_8_copy(result, &axes);
     return;
@@ -6751,72 +6733,69 @@ DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The stride of weights along a dimension of the window. */
-DMLOPS_CALLED int64_t dmlops_plan_weights_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t d) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        op->tensors.count)];
-    int64_t stride = weights->strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(weights->strides.count,
-        window->sizes.count), d), weights->strides.count)];
-    return dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
-        window->left_first.items[dmlops_item(planning, d, window->left_first.count)]), stride);
-}
-
 /* The window of a description, and what else decides how threads work on it. Neighbors follow the last dimension unless
-   elements are closer along another one that the window does not move along: the channels of channels-last tensors. */
+   elements are closer along another one that the window does not move along: the channels of channels-last tensors.
+   A channel group has so many `rows` of weights, or there are none. */
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Slide* result) {
+    dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     int64_t last = dmlops_subtract(output->sizes.count, 1);
-    int64_t groups = dmlops_max(factors->window.groups, 1);
     int64_t adjacent = last;
-    int64_t channels = 1;
-    int64_t vector = dmlops_plan_aligned_vector(planning, tensor, last);
+    int is_shared = 1;
     for (int64_t d = 0; d < 2; ++d) {
-        int is_summed = factors->applies && (d == 1);
-        int is_output = (output->sizes.items[dmlops_item(planning, d, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1) && ((groups > 1) ||
-            !is_summed);
-        if ((adjacent == last) && is_output && (tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)]
-            < tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
-            int is_own = !is_summed || ((output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] == groups)
-                && (factors->depth == 1));
+        int is_apart = (d == 0) || !factors->applies || (factors->window.groups > 1);
+        int is_adjacent = (output->sizes.items[dmlops_item(planning, d, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1);
+        if (is_apart && is_adjacent && (tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)] <
+            tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
             adjacent = d;
-            vector = dmlops_plan_aligned_vector(planning, tensor, d);
-            channels = is_own ? vector : 1;
         }
     }
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* one = &op->tensors.items[place];
+        int is_other = (place != shader->sliding.output) && one->is_output && one->is_present;
+        is_shared = is_shared && !is_other;
+    }
+    int64_t vector = dmlops_plan_aligned_vector(planning, tensor, adjacent);
+    int is_own = (adjacent == 0) || ((adjacent < last) && (!factors->applies || (dmlops_max(rows, factors->depth) ==
+        1)));
     dmlops_plan_WindowAxis_8 made_1;
     dmlops_plan_window_axes(planning, op, shader, &made_1);
     dmlops_plan_WindowAxis_8_copy(&result->axes, &made_1);
     result->depth = factors->applies ? factors->depth : 0;
     result->outputs = dmlops_plan_element_count(planning, &output->sizes);
-    result->is_shared = factors->applies || !dmlops_plan_has_others(planning, op, shader);
+    result->is_shared = is_shared;
     result->adjacent = adjacent;
     result->is_across = adjacent == last;
-    result->channels = channels;
+    result->is_own = is_own;
+    result->channels = is_own ? vector : dmlops_max(rows, 1);
     result->vector = vector;
     result->stored = dmlops_plan_aligned_vector(planning, output, adjacent);
     result->is_packed = output->bits < 16;
     return;
 }
 
-/* Whether other outputs are wanted, too. */
-DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+/* The remainder at the first tap of the window for element 0. */
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
     (void)planning;
-    int64_t wanted = shader->sliding.output;
-    int made_1 = 0;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* one = &op->tensors.items[place];
-        made_1 = made_1 || ((place != wanted) && one->is_output && one->is_present);
-    }
-    return made_1;
+    return dmlops_modulo(axis->first, axis->divisor);
+}
+
+/* The distance between elements that leave the same remainder. */
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
+    (void)planning;
+    return dmlops_divide(axis->divisor, dmlops_gcd(axis->step, axis->divisor));
+}
+
+/* The extent that the windows of so many adjacent elements cover together. */
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t elements) {
+    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), axis->step),
+        dmlops_multiply(dmlops_subtract(axis->taps, 1), axis->tap)), dmlops_plan_rest(planning, axis)), axis->divisor),
+        1);
 }
 
 /* The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled. */
@@ -6841,80 +6820,82 @@ DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dm
     return;
 }
 
-/* The number of layers of a window: sets of taps, for one channel, that differ only along the unrolled dimensions. */
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled) {
+/* A block of so many rows and columns that leave the same remainders. */
+DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
+    int64_t rows, int64_t columns, int64_t channels, dmlops_plan_Block* result) {
+    dmlops_plan_WindowAxis down;
+    dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &down);
+    dmlops_plan_WindowAxis across;
+    dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &across);
     int64_t layers = dmlops_max(slide->depth, 1);
     for (int64_t each_1 = 0; each_1 < dmlops_clip(dmlops_subtract(slide->axes.count, unrolled), slide->axes.count);
         ++each_1) {
         const dmlops_plan_WindowAxis* axis = &slide->axes.items[each_1];
         layers = dmlops_plan_times(planning, layers, axis->taps);
     }
-    return layers;
+    rows = dmlops_multiply(rows, dmlops_plan_alike(planning, &down));
+    columns = dmlops_multiply(columns, dmlops_plan_alike(planning, &across));
+    int64_t loaded = slide->is_own ? channels : 1;
+    result->unrolled = unrolled;
+    result->down = down;
+    result->across = across;
+    result->layers = layers;
+    result->rows = rows;
+    result->columns = columns;
+    result->channels = channels;
+    result->loaded = loaded;
+    result->shares = 1;
+    result->vector = 1;
+    result->lead = 0;
+    result->stored = 1;
+    result->cost = 0;
+    return;
 }
 
-/* The remainder at the first tap of the window for element 0. */
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
-    (void)planning;
-    return dmlops_modulo(axis->first, axis->divisor);
-}
-
-/* The distance between elements that leave the same remainder. */
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
-    (void)planning;
-    return dmlops_divide(axis->divisor, dmlops_gcd(axis->step, axis->divisor));
-}
-
-/* The extent that the windows of so many adjacent elements cover together. */
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t elements) {
-    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), axis->step),
-        dmlops_multiply(dmlops_subtract(axis->taps, 1), axis->tap)), dmlops_plan_rest(planning, axis)), axis->divisor),
-        1);
-}
-
-/* The elements in a row's first vector that precede those of the first window. */
-DMLOPS_CALLED int64_t dmlops_plan_lead(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t vector) {
-    return dmlops_modulo(dmlops_divide(dmlops_subtract(axis->first, dmlops_plan_rest(planning, axis)), axis->divisor),
-        vector);
+/* Whether registers can hold what a thread needs for a block: sums, taps, and elements of a row. */
+DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
+    dmlops_plan_Block* block) {
+    const dmlops_plan_WindowAxis * down = &block->down;
+    const dmlops_plan_WindowAxis * across = &block->across;
+    int64_t channels = block->channels;
+    if (dmlops_min(dmlops_min(down->step, down->tap), dmlops_min(across->step, across->tap)) < 1) {
+        return 0;
+    }
+    if ((dmlops_modulo(slide->channels, channels) > 0) || (slide->is_own && (1 < channels && channels <
+        slide->channels))) {
+        return 0;
+    }
+    if ((block->rows > dmlops_max(down->elements, dmlops_plan_alike(planning, down))) || (block->columns >
+        dmlops_max(across->elements, dmlops_plan_alike(planning, across)))) {
+        return 0;
+    }
+    if (dmlops_multiply(dmlops_multiply(block->rows, block->columns), block->loaded) > dmlops_max(16,
+        dmlops_multiply(dmlops_plan_alike(planning, down), dmlops_plan_alike(planning, across)))) {
+        return 0;
+    }
+    int64_t line = dmlops_max(dmlops_plan_reach(planning, across, block->columns), dmlops_plan_reach(planning, down,
+        block->rows));
+    int64_t places = dmlops_add(dmlops_multiply(block->rows, block->columns), dmlops_multiply(down->taps,
+        across->taps));
+    return dmlops_add(dmlops_multiply(channels, places), dmlops_multiply(block->loaded, line)) <= 128;
 }
 
 /* The block of a thread with which all threads together take the least time. */
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, dmlops_plan_Block*
     result) {
     dmlops_plan_Block made_1;
-    made_1.unrolled = 0;
-    made_1.rows = 1;
-    made_1.columns = 1;
-    made_1.channels = 1;
-    made_1.shares = 1;
-    made_1.vector = 1;
-    made_1.stored = 1;
-    made_1.cost = 0;
+    dmlops_plan_block_at(planning, slide, 0, 1, 1, 1, &made_1);
     dmlops_plan_Block best;
     dmlops_plan_priced(planning, slide, &made_1, &best);
     for (int64_t unrolled = 0; unrolled < dmlops_add(1, dmlops_min(slide->axes.count, 2)); ++unrolled) {
-        dmlops_plan_WindowAxis down;
-        dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &down);
-        dmlops_plan_WindowAxis across;
-        dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &across);
-        for (int64_t scale = 0; scale < 24; ++scale) {
-            int64_t rows = dmlops_shift(dmlops_plan_alike(planning, &down), dmlops_modulo(scale, 3));
-            int64_t columns = dmlops_shift(dmlops_plan_alike(planning, &across), dmlops_modulo(dmlops_divide(scale, 3),
-                4));
-            int64_t channels = (scale < 12) ? slide->channels : 1;
-            int is_useful = rows <= dmlops_max(down.elements, dmlops_plan_alike(planning, &down));
-            is_useful = is_useful && (columns <= dmlops_max(across.elements, dmlops_plan_alike(planning, &across)));
-            if (is_useful && dmlops_plan_is_unrolled(planning, slide, unrolled, rows, columns, channels)) {
+        for (int64_t scale = 0; scale < 48; ++scale) {
+            dmlops_plan_Block block;
+            dmlops_plan_block_at(planning, slide, unrolled, dmlops_shift(1, dmlops_modulo(scale, 3)), dmlops_shift(1,
+                dmlops_modulo(dmlops_divide(scale, 3), 4)), dmlops_add(1, dmlops_divide(scale, 12)), &block);
+            if (dmlops_plan_is_held(planning, slide, &block)) {
                 dmlops_plan_Block made_2;
-                made_2.unrolled = unrolled;
-                made_2.rows = rows;
-                made_2.columns = columns;
-                made_2.channels = channels;
-                made_2.shares = 1;
-                made_2.vector = 1;
-                made_2.stored = 1;
-                made_2.cost = 0;
-                dmlops_plan_Block block;
-                dmlops_plan_priced(planning, slide, &made_2, &block);
+                dmlops_plan_priced(planning, slide, &block, &made_2);
+                block = made_2;
                 if (block.cost < best.cost) {
                     best = block;
                 }
@@ -6925,71 +6906,54 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* Whether registers can hold what a thread needs for such a block. */
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
-    int64_t rows, int64_t columns, int64_t channels) {
-    dmlops_plan_WindowAxis down;
-    dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &down);
-    dmlops_plan_WindowAxis across;
-    dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &across);
-    if (dmlops_min(dmlops_min(down.step, down.tap), dmlops_min(across.step, across.tap)) < 1) {
-        return 0;
-    }
-    if (dmlops_multiply(dmlops_multiply(rows, columns), channels) > dmlops_max(16,
-        dmlops_multiply(dmlops_plan_alike(planning, &down), dmlops_plan_alike(planning, &across)))) {
-        return 0;
-    }
-    int64_t line = dmlops_max(dmlops_plan_reach(planning, &across, columns), dmlops_plan_reach(planning, &down, rows));
-    return dmlops_multiply(channels, dmlops_add(dmlops_add(dmlops_multiply(rows, columns), dmlops_multiply(down.taps,
-        across.taps)), line)) <= 128;
-}
-
 /* The block with its vectors, with threads to share it, and with its cost: the operations of a thread, times the
    threads, unless these are too few to keep a GPU busy. */
 DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
     dmlops_plan_Block* block, dmlops_plan_Block* result) {
-    dmlops_plan_WindowAxis down;
-    dmlops_plan_unrolled_axis(planning, slide, 1, block->unrolled, &down);
-    dmlops_plan_WindowAxis across;
-    dmlops_plan_unrolled_axis(planning, slide, 0, block->unrolled, &across);
-    int64_t apart = (block->unrolled > 0) ? dmlops_divide(dmlops_multiply(block->columns, across.step), across.divisor)
-        : 1;
-    int64_t vector = block->channels;
+    const dmlops_plan_WindowAxis * down = &block->down;
+    const dmlops_plan_WindowAxis * across = &block->across;
+    int64_t layers = block->layers;
+    int64_t vector = block->loaded;
+    int64_t apart = block->loaded;
     int64_t stored = dmlops_gcd(slide->stored, block->channels);
+    int64_t lead = 0;
     if (slide->is_across) {
-        vector = dmlops_gcd(slide->vector, dmlops_gcd(across.limit, apart));
-        stored = dmlops_gcd(slide->stored, dmlops_gcd(across.elements, block->columns));
+        apart = (block->unrolled > 0) ? dmlops_divide(dmlops_multiply(block->columns, across->step), across->divisor) :
+            1;
+        vector = dmlops_gcd(slide->vector, dmlops_gcd(across->limit, apart));
+        lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
+            across->divisor), vector);
+        stored = dmlops_gcd(slide->stored, dmlops_gcd(across->elements, block->columns));
     }
     if (slide->is_packed && (stored < 4)) {
         stored = 1;
     }
-    int64_t blocks = dmlops_divide(slide->outputs, dmlops_multiply(dmlops_multiply(down.elements, across.elements),
+    int64_t blocks = dmlops_divide(slide->outputs, dmlops_multiply(dmlops_multiply(down->elements, across->elements),
         block->channels));
-    blocks = dmlops_plan_times(planning, blocks, dmlops_multiply(dmlops_plan_ceil_div(planning, down.elements,
-        block->rows), dmlops_plan_ceil_div(planning, across.elements, block->columns)));
-    int64_t layers = dmlops_plan_layers_of(planning, slide, block->unrolled);
+    blocks = dmlops_plan_times(planning, blocks, dmlops_multiply(dmlops_plan_ceil_div(planning, down->elements,
+        block->rows), dmlops_plan_ceil_div(planning, across->elements, block->columns)));
     int64_t shares = 1;
-    int64_t most = slide->is_shared ? dmlops_min(16, dmlops_divide(layers, 2)) : 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, shares) <= most) &&
-        (dmlops_plan_times(planning, blocks, shares) < 131072))) {
+    while (planning->reason == DMLOPS_REASON_NONE && (slide->is_shared && (dmlops_multiply(2, shares) <= dmlops_min(16,
+        dmlops_divide(layers, 2))) && (dmlops_plan_times(planning, blocks, shares) < 131072))) {
         shares = dmlops_multiply(2, shares);
     }
-    int64_t elements = dmlops_multiply(block->rows, block->columns);
-    int64_t taps = dmlops_multiply(dmlops_plan_ceil_div(planning, down.taps, down.divisor),
-        dmlops_plan_ceil_div(planning, across.taps, across.divisor));
-    int64_t line = dmlops_add(dmlops_plan_reach(planning, &across, block->columns), slide->is_across ?
-        dmlops_plan_lead(planning, &across, vector) : 0);
-    int64_t loads = dmlops_multiply(dmlops_plan_reach(planning, &down, block->rows), dmlops_plan_ceil_div(planning,
-        dmlops_multiply(line, block->channels), vector));
-    int64_t layer = dmlops_add(dmlops_add(32, dmlops_multiply(loads, dmlops_add(4, dmlops_max(apart, vector)))),
-        dmlops_multiply(dmlops_multiply(elements, taps), block->channels));
-    int64_t work = dmlops_add(dmlops_add(64, dmlops_multiply(dmlops_divide(dmlops_multiply(elements, block->channels),
-        stored), 4)), dmlops_multiply(dmlops_plan_ceil_div(planning, layers, shares), layer));
-    int64_t cost = dmlops_multiply(dmlops_multiply(work, dmlops_add(28, elements)),
+    int64_t elements = dmlops_multiply(dmlops_multiply(block->rows, block->columns), block->channels);
+    int64_t taps = dmlops_multiply(dmlops_plan_ceil_div(planning, down->taps, down->divisor),
+        dmlops_plan_ceil_div(planning, across->taps, across->divisor));
+    int64_t loads = dmlops_multiply(dmlops_plan_reach(planning, down, block->rows), dmlops_plan_ceil_div(planning,
+        dmlops_multiply(dmlops_add(dmlops_plan_reach(planning, across, block->columns), lead), block->loaded), vector));
+    int64_t weights = (slide->depth > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4, block->channels),
+        down->taps), across->taps) : 0;
+    int64_t layer = dmlops_add(dmlops_add(dmlops_add(32, weights), dmlops_multiply(loads, dmlops_add(4,
+        dmlops_max(apart, vector)))), dmlops_multiply(elements, taps));
+    int64_t work = dmlops_add(dmlops_add(64, dmlops_multiply(dmlops_divide(elements, stored), 4)),
+        dmlops_multiply(dmlops_plan_ceil_div(planning, layers, shares), layer));
+    int64_t cost = dmlops_multiply(dmlops_multiply(work, dmlops_add(20, dmlops_multiply(block->rows, block->columns))),
         dmlops_max(dmlops_plan_times(planning, blocks, shares), 131072));
     *result = *block;
     result->shares = shares;
     result->vector = vector;
+    result->lead = lead;
     result->stored = stored;
     result->cost = cost;
     return;
@@ -6997,35 +6961,22 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
 
 /* Whether the shader can slide the window of this description. */
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, &sliding);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !op->is_double && (dmlops_add(sliding.sizes.count, 2) ==
-        output->sizes.count);
+    const dmlops_plan_Frame * counted_at = &op->sliding.counted;
+    int is_straight = (axes->count > 0) && !op->is_double && (dmlops_add(axes->count, 2) == output->sizes.count);
     if (factors->applies) {
-        is_straight = is_straight && (factors->left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
-            factors, output), factors->left.count)] == 1);
-        is_straight = is_straight && (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
-        for (int64_t d = 0; d < factors->window.axes.count; ++d) {
-            const int64_t axis = factors->window.axes.items[d];
-            is_straight = is_straight && (axis == dmlops_add(d, 2));
-        }
+        is_straight = is_straight && dmlops_plan_has_channels_first(planning, factors, output) &&
+            (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
     }
-    const dmlops_plan_Frame * frame = &sliding.window;
-    const dmlops_plan_Frame * counted = &sliding.counted;
-    for (int64_t d = 0; d < counted->first.count; ++d) {
-        const int64_t first = counted->first.items[d];
-        int64_t step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)],
-            frame->first.items[dmlops_item(planning, d, frame->first.count)]);
-        int64_t tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)],
-            frame->first.items[dmlops_item(planning, d, frame->first.count)]);
-        is_straight = is_straight && (tap > 0) && (dmlops_subtract(counted->taps.items[dmlops_item(planning, d,
-            counted->taps.count)], first) == tap);
-        is_straight = is_straight && (dmlops_subtract(counted->steps.items[dmlops_item(planning, d,
-            counted->steps.count)], first) == step);
+    for (int64_t d = 0; d < counted_at->taps.count; ++d) {
+        const int64_t tap = counted_at->taps.items[d];
+        is_straight = is_straight && (axes->items[dmlops_item(planning, d, axes->count)].tap > 0) &&
+            (axes->items[dmlops_item(planning, d, axes->count)].tap == tap);
+        is_straight = is_straight && (axes->items[dmlops_item(planning, d, axes->count)].step ==
+            counted_at->steps.items[dmlops_item(planning, d, counted_at->steps.count)]);
     }
     return is_straight;
 }
@@ -7046,108 +6997,62 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
     }
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
-    if (!dmlops_plan_is_slid(planning, op, shader) || (!is_few && (products > 16777216))) {
+    dmlops_plan_WindowAxis_8 axes;
+    dmlops_plan_window_axes(planning, op, shader, &axes);
+    if (!dmlops_plan_is_slid(planning, op, shader, &axes) || (!is_few && (products > 16777216))) {
         return 0;
     }
     dmlops_plan_Slide slide;
-    dmlops_plan_slide_of(planning, op, shader, &slide);
-    int64_t unrolled = dmlops_min(window->sizes.count, 2);
-    dmlops_plan_WindowAxis down;
-    dmlops_plan_unrolled_axis(planning, &slide, 1, unrolled, &down);
-    dmlops_plan_WindowAxis across;
-    dmlops_plan_unrolled_axis(planning, &slide, 0, unrolled, &across);
-    return dmlops_plan_is_unrolled(planning, &slide, unrolled, dmlops_plan_alike(planning, &down),
-        dmlops_plan_alike(planning, &across), 1);
+    dmlops_plan_slide_of(planning, op, shader, found->rows, &slide);
+    dmlops_plan_Block made_1;
+    dmlops_plan_block_at(planning, &slide, dmlops_min(axes.count, 2), 1, 1, 1, &made_1);
+    return dmlops_plan_is_held(planning, &slide, &made_1);
 }
 
-/* The addressing of weights, apart from their steps along the window, in the order of the shader's constants; empty if
-   there are none. */
-DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_64* result) {
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    if (shader->sliding.weights == -1) {
-        dmlops_plan_int_64_copy(result, &words);
-        return;
-    }
-    const dmlops_plan_Factors * factors = &op->factors;
-    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    int64_t groups = dmlops_max(factors->window.groups, 1);
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, factors, output);
-    int64_t first = 0;
-    for (int64_t d = 0; d < factors->window.left_first.count; ++d) {
-        const int64_t place = factors->window.left_first.items[d];
-        first = dmlops_add(first, dmlops_multiply(place, weights->strides.items[dmlops_item(planning,
-            dmlops_add(dmlops_subtract(weights->strides.count, factors->window.sizes.count), d),
-            weights->strides.count)]));
-    }
-    dmlops_plan_int_64_append(planning, &words, factors->depth);
-    dmlops_plan_int_64_append(planning, &words, dmlops_max(dmlops_divide(output->sizes.items[dmlops_item(planning, 1,
-        output->sizes.count)], groups), 1));
-    dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, counts_rows,
-        weights->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, dmlops_subtract(1,
-        counts_rows), weights->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words,
-        dmlops_multiply(dmlops_divide(weights->sizes.items[dmlops_item(planning, 0, weights->sizes.count)], groups),
-        weights->strides.items[dmlops_item(planning, 0, weights->strides.count)]));
-    dmlops_plan_int_64_copy(result, &words);
+/* The addressing of weights, apart from their steps along the window, in the order of the shader's constants. */
+DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Matrices* found, dmlops_plan_int_64* result) {
+    const dmlops_plan_Side * side = &found->left;
+    int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)] :
+        side->matrix;
+    result->count = 0;
+    dmlops_plan_int_64_append(planning, result, factors->depth);
+    dmlops_plan_int_64_append(planning, result, dmlops_modulo(dmlops_plan_first_of(planning, &factors->window, tensor),
+        INT64_C(4294967296)));
+    dmlops_plan_int_64_append(planning, result, row_step);
+    dmlops_plan_int_64_append(planning, result, side->depth);
+    dmlops_plan_int_64_append(planning, result, side->matrix);
     return;
 }
 
-/* Whether the taps of each group follow those of the group before, in the order of the window. */
-DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes) {
-    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        op->tensors.count)];
-    int64_t inner = 1;
-    int found = weights->bits >= 16;
-    for (int64_t each_1 = 0; each_1 < op->factors.window.left_first.count; ++each_1) {
-        const int64_t first = op->factors.window.left_first.items[each_1];
-        found = found && (first == 0);
-    }
-    for (int64_t from_end = 0; from_end < axes->count; ++from_end) {
-        const dmlops_plan_WindowAxis * axis = &axes->items[dmlops_item(planning,
-            dmlops_subtract(dmlops_subtract(axes->count, 1), from_end), axes->count)];
-        found = found && (axis->weightsStep == inner);
-        inner = dmlops_multiply(inner, axis->taps);
-    }
-    return found && (weights->strides.items[dmlops_item(planning, 0, weights->strides.count)] == inner);
+/* The weights to load at once: as many as a block has channels if those of all are adjacent. */
+DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
+    dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits) {
+    const dmlops_plan_WindowAxis * down = &block->down;
+    const dmlops_plan_WindowAxis * across = &block->across;
+    int64_t taps = dmlops_multiply(block->down.taps, block->across.taps);
+    int are_adjacent = (across->weightsStep == 1) && ((down->taps == 1) || (down->weightsStep == across->taps));
+    are_adjacent = are_adjacent && (words->items[dmlops_item(planning, 1, words->count)] == 0) &&
+        (words->items[dmlops_item(planning, 2, words->count)] == taps) && (bits >= 16);
+    int is_whole = (block->layers == 1) && slide->is_own && (slide->adjacent == 1);
+    return (are_adjacent && is_whole) ? block->channels : 1;
 }
 
-/* The macros of the unrolled dimensions. */
-DMLOPS_CALLED void dmlops_plan_define_axes(dmlops_planning* planning, const dmlops_plan_WindowAxis* down, const
-    dmlops_plan_WindowAxis* across) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), down->taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), across->taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), down->step);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_X"), across->step);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), down->tap);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_X"), across->tap);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_Y"), down->divisor);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_X"), across->divisor);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_Y"), dmlops_plan_rest(planning, down));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_X"), dmlops_plan_rest(planning, across));
-}
-
-/* One dispatch; False if windows do not fit. */
+/* One dispatch; False if windows do not fit. A contraction is `found` to be these matrices. */
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
-    if (!dmlops_plan_is_slid(planning, op, shader)) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Matrices* found) {
+    dmlops_plan_WindowAxis_8 axes;
+    dmlops_plan_window_axes(planning, op, shader, &axes);
+    if (!dmlops_plan_is_slid(planning, op, shader, &axes)) {
         return 0;
     }
     dmlops_plan_Slide slide;
-    dmlops_plan_slide_of(planning, op, shader, &slide);
+    dmlops_plan_slide_of(planning, op, shader, found->rows, &slide);
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     dmlops_plan_Block block;
     dmlops_plan_block_of(planning, &slide, &block);
-    int64_t layers = dmlops_plan_layers_of(planning, &slide, block.unrolled);
-    if (layers >= dmlops_divide(INT64_C(4294967296), 2)) {
+    if (block.layers >= dmlops_divide(INT64_C(4294967296), 2)) {
         return 0;
     }
     if (shader->contraction.number != -1) {
@@ -7156,78 +7061,97 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         dmlops_out_write(planning, &made_1);
     }
     dmlops_out_share(planning);
-    const dmlops_plan_WindowAxis_8 * axes = &slide.axes;
-    dmlops_plan_WindowAxis down;
-    dmlops_plan_unrolled_axis(planning, &slide, 1, block.unrolled, &down);
-    dmlops_plan_WindowAxis across;
-    dmlops_plan_unrolled_axis(planning, &slide, 0, block.unrolled, &across);
     dmlops_plan_int_8 counts;
     counts.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
         const int64_t size = output->sizes.items[d];
-        int64_t rows = ((d == axes->count) && (d > 1)) ? block.rows : 1;
-        int64_t columns = (d == dmlops_add(axes->count, 1)) ? block.columns : 1;
-        int64_t channels = (d == slide.adjacent) ? block.channels : 1;
+        int64_t rows = ((d == axes.count) && (d > 1)) ? block.rows : 1;
+        int64_t columns = (d == dmlops_add(axes.count, 1)) ? block.columns : 1;
+        int64_t channels = (d == (slide.is_across ? 1 : slide.adjacent)) ? block.channels : 1;
         dmlops_plan_int_8_append(planning, &counts, dmlops_plan_ceil_div(planning, size,
             dmlops_multiply(dmlops_multiply(rows, columns), channels)));
     }
+    dmlops_plan_int_8 order;
+    order.count = 0;
+    for (int64_t d = 0; d < counts.count; ++d) {
+        if (d != slide.adjacent) {
+            dmlops_plan_int_8_append(planning, &order, d);
+        }
+    }
+    dmlops_plan_int_8_append(planning, &order, slide.adjacent);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_element_count(planning, &counts), block.shares),
         128, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->sliding.number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 128);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), slide.adjacent);
-    if (slide.depth > 0) {
-        int made_2 = 0;
-        for (int64_t each_3 = 0; each_3 < dmlops_clip(dmlops_subtract(axes->count, block.unrolled), axes->count);
-            ++each_3) {
-            const dmlops_plan_WindowAxis* axis = &axes->items[each_3];
-            made_2 = made_2 || (axis->divisor > 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &order));
+    dmlops_plan_int_64 weights;
+    weights.count = 0;
+    if (op->factors.applies) {
+        const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+            op->tensors.count)];
+        dmlops_plan_int_64 made_2;
+        dmlops_plan_weights_words(planning, &op->factors, tensor, found, &made_2);
+        dmlops_plan_int_64_extend(planning, &weights, made_2.count, made_2.items);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), dmlops_plan_weights_vector(planning, &slide,
+            &block, &weights, tensor->bits));
+        int made_3 = 0;
+        for (int64_t each_4 = 0; each_4 < dmlops_clip(dmlops_subtract(axes.count, block.unrolled), axes.count);
+            ++each_4) {
+            const dmlops_plan_WindowAxis* axis = &axes.items[each_4];
+            made_3 = made_3 || (axis->divisor > 1);
         }
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)made_2);
-        int by_channel = (layers == 1) && (slide.adjacent == 1) && dmlops_plan_are_adjacent(planning, op, shader, axes);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), by_channel ? block.channels : 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)made_3);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_CHANNELS"), block.loaded);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLLED"), block.unrolled);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), block.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_COLUMNS"), block.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_CHANNELS"), block.channels);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), block.shares);
-    dmlops_plan_define_axes(planning, &down, &across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), slide.is_across ? dmlops_plan_lead(planning, &across,
-        block.vector) : 0);
-    dmlops_plan_WindowAxis_8 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < axes->count; ++each_5) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_5];
-        dmlops_plan_WindowAxis made_6;
-        dmlops_plan_axis_words(planning, axis, &made_6);
-        dmlops_plan_WindowAxis_8_append(planning, &made_4, &made_6);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), block.down.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), block.across.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), block.down.step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_X"), block.across.step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), block.down.tap);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_X"), block.across.tap);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_Y"), block.down.divisor);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_X"), block.across.divisor);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_Y"), dmlops_plan_rest(planning, &block.down));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_X"), dmlops_plan_rest(planning, &block.across));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block.lead);
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t each_5 = 0; each_5 < axes.count; ++each_5) {
+        const dmlops_plan_WindowAxis* axis = &axes.items[each_5];
+        dmlops_plan_int_8_append(planning, &sizes, axis->taps);
     }
-    dmlops_plan_int_8 made_7;
-    made_7.count = 0;
-    for (int64_t each_8 = 0; each_8 < axes->count; ++each_8) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_8];
-        dmlops_plan_int_8_append(planning, &made_7, axis->taps);
+    dmlops_plan_int_8_append(planning, &sizes, dmlops_max(found->rows, 1));
+    dmlops_plan_WindowAxis_8 made_6;
+    made_6.count = 0;
+    for (int64_t each_7 = 0; each_7 < axes.count; ++each_7) {
+        const dmlops_plan_WindowAxis* axis = &axes.items[each_7];
+        dmlops_plan_WindowAxis made_8;
+        dmlops_plan_axis_words(planning, axis, &made_8);
+        dmlops_plan_WindowAxis_8_append(planning, &made_6, &made_8);
     }
     dmlops_plan_Dimension_16 made_9;
-    dmlops_plan_extents(planning, &made_7, &made_9);
+    dmlops_plan_extents(planning, &sizes, &made_9);
     dmlops_plan_Dimension_16 made_10;
     dmlops_plan_extents(planning, &counts, &made_10);
-    dmlops_plan_int_64 made_11;
-    dmlops_plan_weights_words(planning, op, shader, &made_11);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_4);
+    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_6);
     dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_9);
-    dmlops_plan_Dimension_16_copy(&params.blocks, &made_10);
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_10);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &known->elements);
+    params.count = dmlops_plan_element_count(planning, &counts);
     params.groupColumns = groups.columns;
-    params.layers = layers;
-    dmlops_plan_int_64_copy(&params.weights, &made_11);
+    params.layers = block.layers;
+    dmlops_plan_int_64_copy(&params.weights, &weights);
     dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
@@ -7285,7 +7209,7 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
     int has_small_tiles = is_cooperative && (taps == 1);
     if (dmlops_plan_suits_sliding(planning, op, shader, &found, least_rows) && !has_small_tiles) {
-        return dmlops_plan_sliding(planning, op, shader, &contraction->constants);
+        return dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found);
     }
     if (of_bytes) {
         return dmlops_plan_int8_tiles(planning, contraction, &found);
@@ -8725,7 +8649,9 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
             &contraction);
     }
     if (shader->sliding.number != -1) {
-        return dmlops_plan_sliding(planning, op, shader, known);
+        dmlops_plan_Matrices made_1;
+        dmlops_plan_no_matrices(planning, &made_1);
+        return dmlops_plan_sliding(planning, op, shader, known, &made_1);
     }
     return dmlops_plan_separable(planning, op, shader, known);
 }
@@ -12163,6 +12089,13 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_LESS,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
+    /* Number: [Strides[d] for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
@@ -12216,10 +12149,9 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */,
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(16), DMLOPS_SELECT,
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(9), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(22),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
             DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
@@ -12229,34 +12161,27 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
             DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
             DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(26),
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(12),
+        DMLOPS_NEED, 2, DMLOPS_PLACE(27) /* Number */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_LIST, 1,
+    DMLOPS_SKIP, DMLOPS_TURN(9),
+        DMLOPS_NEED, 3, DMLOPS_PLACE(43) /* Number2 */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_LIST, 2,
+    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(20),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SKIP, DMLOPS_TURN(19),
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_ADD,
-            DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
+            DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount),
             DMLOPS_SLOT(1) /* d */,
-    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(26),
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SKIP, DMLOPS_TURN(23),
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(16),
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_EACH, 1 /* d */,
-            DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1),
-            DMLOPS_SMALL(1),
-    DMLOPS_SKIP, DMLOPS_TURN(17),
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_EACH, 1 /* d */,
-            DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5),
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(12),
+        DMLOPS_NEED, 3, DMLOPS_PLACE(43) /* Number2 */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_LIST, 2,
+    DMLOPS_SKIP, DMLOPS_TURN(9),
+        DMLOPS_NEED, 2, DMLOPS_PLACE(27) /* Number */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_LIST, 1,
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -12419,15 +12344,10 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
     DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number3: [Strides[d] - StartPadding[d] for d in range(DimensionCount)] */
+    /* Number3: [Strides[d] for d in range(DimensionCount)] */
     DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number4: [1 - StartPadding[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
@@ -12453,26 +12373,18 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
     DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
-    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(76),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(26),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
             DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(1),
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SKIP, DMLOPS_TURN(15),
+    DMLOPS_SKIP, DMLOPS_TURN(5),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12526,12 +12438,10 @@ static const uint8_t dmlops_lp_pooling_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12584,12 +12494,10 @@ static const uint8_t dmlops_max_pooling_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13621,12 +13529,10 @@ static const uint8_t dmlops_max_pooling1_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14061,13 +13967,11 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14515,13 +14419,11 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_LIST, 1,
     DMLOPS_DONE,
 };
@@ -14635,13 +14537,11 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_LIST, 1,
     DMLOPS_DONE,
 };
@@ -16578,13 +16478,11 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -16630,16 +16528,14 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
     DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number3: [Strides[d] - StartPadding[d] for d in range(DimensionCount)] */
+    /* Number3: [Strides[d] for d in range(DimensionCount)] */
     DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number4: [Dilations[d] - StartPadding[d] for d in range(DimensionCount)] */
+    /* Number4: [Dilations[d] for d in range(DimensionCount)] */
     DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
@@ -16667,27 +16563,17 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
     DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(57) /* Number4 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
-    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(80),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(26),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
             DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SKIP, DMLOPS_TURN(15),
+    DMLOPS_SKIP, DMLOPS_TURN(5),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -16764,16 +16650,14 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
     DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number3: [Strides[d] - StartPadding[d] for d in range(DimensionCount)] */
+    /* Number3: [Strides[d] for d in range(DimensionCount)] */
     DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number4: [Dilations[d] - StartPadding[d] for d in range(DimensionCount)] */
+    /* Number4: [Dilations[d] for d in range(DimensionCount)] */
     DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
@@ -16809,27 +16693,17 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
     DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(57) /* Number4 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
-    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(80),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(26),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
             DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
             DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SKIP, DMLOPS_TURN(15),
+    DMLOPS_SKIP, DMLOPS_TURN(5),
         DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
-        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -17779,13 +17653,13 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"activation_thresholded_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_thresholded_relu_members,
      dmlops_activation_thresholded_relu_tensors, NULL, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
     {"convolution.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_shader, dmlops_convolution_members,
-     dmlops_convolution_tensors, NULL, dmlops_convolution_inputs, 27, 0, 4, -1, 13, 3},
+     dmlops_convolution_tensors, NULL, dmlops_convolution_inputs, 55, 0, 4, -1, 13, 3},
     {"gemm.hlsl", dmlops_plan_with_Definition, &dmlops_gemm_shader, dmlops_gemm_members,
      dmlops_gemm_tensors, NULL, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
     {"reduce.hlsl", dmlops_plan_with_Definition, &dmlops_reduce_shader, dmlops_reduce_members,
      dmlops_reduce_tensors, NULL, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
-     dmlops_average_pooling_tensors, NULL, dmlops_average_pooling_inputs, 79, 0, 2, -1, -1, -1},
+     dmlops_average_pooling_tensors, NULL, dmlops_average_pooling_inputs, 57, 0, 2, -1, -1, -1},
     {"lp_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
      dmlops_lp_pooling_tensors, NULL, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
     {"max_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling_shader, dmlops_max_pooling_members,
@@ -18005,13 +17879,13 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"lp_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
      dmlops_lp_pooling1_tensors, NULL, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
-     dmlops_average_pooling1_tensors, NULL, dmlops_average_pooling1_inputs, 83, 0, 2, -1, -1, -1},
+     dmlops_average_pooling1_tensors, NULL, dmlops_average_pooling1_inputs, 71, 0, 2, -1, -1, -1},
     {"activation_swish.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_swish_members,
      dmlops_activation_swish_tensors, NULL, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_hard_swish.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_hard_swish_members,
      dmlops_activation_hard_swish_tensors, NULL, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
     {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
-     dmlops_quantized_linear_average_pooling_tensors, NULL, dmlops_quantized_linear_average_pooling_inputs, 83, 0, 6, -1, -1, -1},
+     dmlops_quantized_linear_average_pooling_tensors, NULL, dmlops_quantized_linear_average_pooling_inputs, 71, 0, 6, -1, -1, -1},
     {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
      dmlops_matrix_multiply_integer_to_float_tensors, NULL, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
     {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,

@@ -53,8 +53,8 @@ _T = TypeVar("_T")
 @dataclass(frozen=True)
 class Linear:
     """Coordinates along the dimensions of a window, each a linear function of the output's coordinate in
-    dimension `axes` and of the window's: its values where both are 0 (`first`), where the output's is 1
-    instead (`steps`), and where the window's is (`taps`)."""
+    dimension `axes` and of the window's: its value where both are 0 (`first`), and how far it moves with the
+    output's (`steps`) and with the window's (`taps`)."""
 
     axes: ir.Expr | None
     first: ir.Expr
@@ -72,17 +72,37 @@ def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
             is_own = all(part.index == variable for part in parts if part.sequence == w)
             if not is_own or len(axes) > 1 or not is_sum(body, ir.AT, w):
                 raise Unfit
-
-            def value(at: int, tap: int) -> ir.Expr:
-                values = {ir.AT: ir.Number(at, ir.INT), w: ir.Number(tap, ir.INT)}
-                new: dict[ir.Expr, ir.Expr] = {
-                    part: values[part.sequence] for part in parts if part.sequence in values
-                }
-                return ir.Reduce("list", loop, ir.substitute(body, new), ir.INTS)
-
-            along = ir.Reduce("list", loop, axes[0], ir.INTS) if axes else None
-            return Linear(along, value(0, 0), value(1, 0), value(0, 1))
+            zeros: dict[ir.Expr, ir.Expr] = {part: ir.ZERO for part in parts if part.sequence in (ir.AT, w)}
+            along, *numbers = (
+                ir.Reduce("list", loop, one, ir.INTS)
+                for one in (
+                    axes[0] if axes else ir.ZERO,
+                    ir.substitute(body, zeros),
+                    _coefficient(body, ir.AT),
+                    _coefficient(body, w),
+                )
+            )
+            return Linear(along if axes else None, *numbers)
     raise Unfit
+
+
+def _coefficient(node: ir.Expr, of: ir.Expr) -> ir.Expr:
+    """The coefficient of the entries of a list in a linear function."""
+    match node:
+        case ir.Index(sequence) if sequence == of:
+            return ir.ONE
+        case ir.Conditional(test, then, otherwise):
+            return either(test, _coefficient(then, of), _coefficient(otherwise, of))
+        case ir.Binary("*", left, right):
+            for one, factor in ((left, right), (right, left)):
+                if (found := _coefficient(one, of)) != ir.ZERO:
+                    return factor if found == ir.ONE else replace(node, left=found, right=factor)
+        case ir.Binary(operator, left, right):
+            a, b = _coefficient(left, of), _coefficient(right, of)
+            if b == ir.ZERO or (a == ir.ZERO and operator == "+"):
+                return a if b == ir.ZERO else b
+            return replace(node, left=a, right=b)
+    return ir.ZERO
 
 
 def either(test: ir.Expr, one: _T, other: _T) -> _T:

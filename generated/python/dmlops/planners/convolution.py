@@ -112,27 +112,16 @@ def inputs(desc: Any, index: int) -> Definition:
                 tuple(
                     entry(filter_sizes, d) - 1 if is_convolution else 0 for d in range(input_dimension_count)
                 ),
-                tuple(
-                    entry(filter_sizes, d) - 1 - 1 if is_convolution else 1
-                    for d in range(input_dimension_count)
-                ),
+                tuple(0 - 1 if is_convolution else 1 for d in range(input_dimension_count)),
                 tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count))
                 if is_forward
                 else tuple(entry(desc.StartPadding, d) for d in range(input_dimension_count)),
-                tuple(
-                    entry(desc.Strides, d) - entry(desc.StartPadding, d) for d in range(input_dimension_count)
-                )
+                tuple(entry(desc.Strides, d) for d in range(input_dimension_count))
                 if is_forward
-                else tuple(1 + entry(desc.StartPadding, d) for d in range(input_dimension_count)),
-                tuple(
-                    entry(desc.Dilations, d) - entry(desc.StartPadding, d)
-                    for d in range(input_dimension_count)
-                )
+                else tuple(1 for d in range(input_dimension_count)),
+                tuple(entry(desc.Dilations, d) for d in range(input_dimension_count))
                 if is_forward
-                else tuple(
-                    entry(desc.StartPadding, d) - entry(desc.Dilations, d)
-                    for d in range(input_dimension_count)
-                ),
+                else tuple(0 - entry(desc.Dilations, d) for d in range(input_dimension_count)),
                 tuple(1 for d in range(input_dimension_count))
                 if is_forward
                 else tuple(entry(desc.Strides, d) for d in range(input_dimension_count)),

@@ -84,8 +84,8 @@ def inputs(desc: Any, index: int) -> Definition:
             desc.WindowSize,
             Frame(
                 tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                tuple(desc.Strides[d] - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                tuple(desc.Dilations[d] - desc.StartPadding[d] for d in range(desc.DimensionCount)),
+                tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+                tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
             ),
             NO_FRAME, (),
         ),

@@ -81,8 +81,8 @@ def inputs(desc: Any, index: int) -> Definition:
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
     )
     number2 = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
-    number3 = tuple(desc.Strides[d] - desc.StartPadding[d] for d in range(desc.DimensionCount))
-    number4 = tuple(desc.Dilations[d] - desc.StartPadding[d] for d in range(desc.DimensionCount))
+    number3 = tuple(desc.Strides[d] for d in range(desc.DimensionCount))
+    number4 = tuple(desc.Dilations[d] for d in range(desc.DimensionCount))
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
@@ -103,23 +103,12 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         Sliding(
             desc.WindowSize, Frame(number2, number3, number4),
-            (
-                Frame(
-                    tuple(
-                        0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount)
-                    ),
-                    tuple(
-                        desc.Strides[d] - desc.StartPadding[d] + desc.StartPadding[d]
-                        for d in range(desc.DimensionCount)
-                    ),
-                    tuple(
-                        desc.Dilations[d] - desc.StartPadding[d] + desc.StartPadding[d]
-                        for d in range(desc.DimensionCount)
-                    ),
-                )
-            )
-            if desc.IncludePadding
-            else Frame(number2, number3, number4),
+            Frame(
+                tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
+                if desc.IncludePadding
+                else number2,
+                number3, number4,
+            ),
             number if desc.IncludePadding else input_sizes,
         ),
         NO_ATTENTION_VIEWS,

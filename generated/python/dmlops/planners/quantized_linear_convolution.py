@@ -131,14 +131,8 @@ def inputs(desc: Any, index: int) -> Definition:
                 filter_sizes, desc.GroupCount, tuple(d + 2 for d in range(input_dimension_count)),
                 tuple(0 for d in range(input_dimension_count)), number,
                 tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count)),
-                tuple(
-                    entry(desc.Strides, d) - entry(desc.StartPadding, d) for d in range(input_dimension_count)
-                ),
-                tuple(
-                    entry(desc.Dilations, d) - entry(desc.StartPadding, d)
-                    for d in range(input_dimension_count)
-                ),
-                number,
+                tuple(entry(desc.Strides, d) for d in range(input_dimension_count)),
+                tuple(entry(desc.Dilations, d) for d in range(input_dimension_count)), number,
             ),
         ),
         NO_SLIDING,

@@ -16,7 +16,7 @@ from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
 
 WEIGHTS = (
-    *("channels", "groupRows"),
+    "channels",
     *("weightsFirst", "weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
 )
 """Constants of weights, as planners give them."""

@@ -59,7 +59,7 @@ def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader, contr
     least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
     has_small_tiles = is_cooperative and taps == 1
     if suits_sliding(op, shader, found, least_rows) and not has_small_tiles:
-        return plan_sliding(out, op, shader, contraction.constants)
+        return plan_sliding(out, op, shader, contraction.constants, found)
     if of_bytes:
         return plan_int8_tiles(out, contraction, found)
     return plan_window_tiles(out, contraction, found)

@@ -14,7 +14,7 @@ from .common_bindings import bind_common, eight
 from .contraction import plan_products
 from .convolutions import plan_convolutions
 from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass
-from .gemm_view import Contraction
+from .gemm_view import Contraction, no_matrices
 from .int8_product import plan_int8_products
 from .loops import (
     ELEMENTWISE_BUSY,
@@ -101,7 +101,7 @@ def plan_faster(out: Planning, op: Definition, shader: DefinitionShader, known: 
             return plan_convolutions(out, op, shader, contraction)
         return plan_products(out, contraction) if left.is_float else plan_int8_products(out, contraction)
     if shader.sliding.number != NONE:
-        return plan_sliding(out, op, shader, known)
+        return plan_sliding(out, op, shader, known, no_matrices())
     return plan_separable(out, op, shader, known)
 
 

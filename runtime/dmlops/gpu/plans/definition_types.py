@@ -183,8 +183,8 @@ class Activation(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The taps of a window: in each dimension the coordinates at output and window coordinate 0 (`first`), at
-    output coordinate 1 (`steps`), and at window coordinate 1 (`taps`)."""
+    """The taps of a window: in each dimension the coordinate at output and window coordinate 0 (`first`), and
+    how far it moves with the output's (`steps`) and with the window's (`taps`)."""
 
     first: Sizes
     steps: Sizes

@@ -23,9 +23,9 @@ class Window(NamedTuple):
     """A box of `sizes` over which the products of a contraction also run; no sizes if there is no window.
 
     For each of its dimensions, which index the last ones of the factors: the output's dimension in `axes`;
-    and the coordinates at output and window coordinate 0 (`first`), at output coordinate 1 (`steps`), and at
-    window coordinate 1 (`taps`). Those of the right factor are still to be divided by `right_divisors`; if
-    that leaves a remainder, there is no product.
+    the coordinates at output and window coordinate 0 (`first`), and how far they move with the output's
+    (`steps`) and with the window's (`taps`). Those of the right factor are still to be divided by
+    `right_divisors`; if that leaves a remainder, there is no product.
     """
 
     sizes: Sizes

@@ -27,6 +27,8 @@ from .loops import MAX_COUNT, Words, ceil_div, element_count, times
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Tensor
 from .planning import Planning
 from .polyphase import (
+    first_of,
+    has_channels_first,
     has_phases,
     is_divided,
     is_pointwise,
@@ -99,20 +101,18 @@ def product_window(
     left, right = op.left, op.right
     words: Annotated[list[int], 96] = []
     behind = len(right.sizes) - len(window.sizes)
-    steps: Eight = []
     taps: Eight = []
     periods: Eight = []
     left_steps: Eight = []
-    for d, first in enumerate(window.right_first):
-        steps.append(window.right_steps[d] - first)
+    for d, tap in enumerate(window.right_taps):
         periods.append(period(window, d))
-        taps.append((window.right_taps[d] - first) * periods[d] // window.right_divisors[d])
-        left_steps.append((window.left_taps[d] - window.left_first[d]) * left.strides[behind + d])
+        taps.append(tap * periods[d] // window.right_divisors[d])
+        left_steps.append(window.left_taps[d] * left.strides[behind + d])
     limits: Eight = [size for d, size in enumerate(right.sizes) if d >= behind]
     lists: Annotated[list[Sizes], 16] = [
         window.sizes,
         window.right_first,
-        steps,
+        window.right_steps,
         taps,
         limits,
         strides,
@@ -170,13 +170,11 @@ def windowed(op: Contraction) -> Matrices:
     rows = output.sizes[row_axis] // groups
     columns = element_count(sizes)
     depth = times(factors.depth, most_places(window))
-    is_straight = has_phases(window, output) and row_axis == 1 and len(window.sizes) == len(output.sizes) - 2
+    is_straight = has_phases(window, output) and has_channels_first(factors, output)
     if is_of_bytes(op):
         is_straight = is_straight and not is_divided(window) and len(factors.right_less) == 0
     for axis in factors.left_less:
         is_straight = is_straight and axis == row_axis
-    for d, axis in enumerate(window.axes):
-        is_straight = is_straight and axis == 2 + d
     row_step, depth_step = left.strides[counts_rows], left.strides[1 - counts_rows]
     matrix_step = left.sizes[0] // groups * left.strides[0]
     others: Words = [row_step, first_of(window, left), matrix_step]
@@ -214,8 +212,8 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
     found = False
     behind = len(tensor.sizes) - len(window.sizes)
     for d, first in enumerate(window.right_first):
-        last = first + (window.right_steps[d] - first) * (output.sizes[window.axes[d]] - 1)
-        span = (window.right_taps[d] - first) * (window.sizes[d] - 1)
+        last = first + window.right_steps[d] * (output.sizes[window.axes[d]] - 1)
+        span = window.right_taps[d] * (window.sizes[d] - 1)
         least, greatest = min(first, last) + min(span, 0), max(first, last) + max(span, 0)
         divisor = window.right_divisors[d]
         found = found or ceil_div(least, divisor) < 0 or greatest // divisor >= tensor.sizes[behind + d]
@@ -233,7 +231,7 @@ def columns_vector(window: Window, tensor: Tensor, output: Tensor, most: int) ->
         d = len(window.sizes) - 1 - place
         size = tensor.sizes[behind + d]
         is_whole = is_whole and is_pointwise(window, d)
-        is_whole = is_whole and window.right_steps[d] - window.right_first[d] == 1
+        is_whole = is_whole and window.right_steps[d] == 1
         is_whole = is_whole and output.sizes[window.axes[d]] == size * window.right_divisors[d]
         is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
         run *= size
@@ -253,14 +251,6 @@ def channels_vector(factors: Factors, tensor: Tensor, most: int) -> int:
         if d != 1 and tensor.sizes[d] > 1:
             vector = gcd(vector, stride)
     return vector
-
-
-def first_of(window: Window, tensor: Tensor) -> int:
-    """The left factor's offset at the first tap."""
-    first = 0
-    for d, coordinate in enumerate(window.left_first):
-        first += coordinate * tensor.strides[len(tensor.strides) - len(window.sizes) + d]
-    return first
 
 
 def is_matrix(window: Window) -> bool:
@@ -318,7 +308,7 @@ def row_of(op: Contraction, found: Matrices) -> Row:
         return single_tap()
     last = len(window.sizes) - 1
     taps, first = window.sizes[last], window.right_first[last]
-    tap, step = window.right_taps[last] - first, window.right_steps[last] - first
+    tap, step = window.right_taps[last], window.right_steps[last]
     width, size = found.sizes[window.axes[last]], right.sizes[len(right.sizes) - 1]
     reach, before = tap * (taps - 1), max(-first, 0)
     pitch = max(min(width + reach, max(before + size, width + reach - before)), width)

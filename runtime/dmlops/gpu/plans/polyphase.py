@@ -28,7 +28,7 @@ def has_phases(window: Window, output: Tensor) -> bool:
     places = times(phase_count(window), most_places(window))
     found = places <= MOST_PLACES * element_count(window.sizes)
     for d, divisor in enumerate(window.right_divisors):
-        is_next = window.right_steps[d] - window.right_first[d] == 1
+        is_next = window.right_steps[d] == 1
         found = found and (divisor == 1 or (is_next and divisor <= output.sizes[window.axes[d]]))
     return found
 
@@ -37,7 +37,7 @@ def is_pointwise(window: Window, d: int) -> bool:
     """Whether each output element meets exactly one tap along a dimension, at the coordinate on the right
     factor that the element has within its phase."""
     first = window.right_first[d]
-    last = first + (window.sizes[d] - 1) * (window.right_taps[d] - first)
+    last = first + (window.sizes[d] - 1) * window.right_taps[d]
     is_single = window.sizes[d] == window.right_divisors[d]
     return is_single and max(first, last) == 0 and min(first, last) == 1 - window.sizes[d]
 
@@ -45,7 +45,7 @@ def is_pointwise(window: Window, d: int) -> bool:
 def period(window: Window, d: int) -> int:
     """The distance between taps that one phase meets."""
     divisor = window.right_divisors[d]
-    return divisor // gcd(window.right_taps[d] - window.right_first[d], divisor)
+    return divisor // gcd(window.right_taps[d], divisor)
 
 
 def phase_count(window: Window) -> int:
@@ -68,9 +68,26 @@ def row_dimension(factors: Factors, output: Tensor) -> int:
     return 1 if factors.left[0] == len(output.sizes) else 0
 
 
+def has_channels_first(factors: Factors, output: Tensor) -> bool:
+    """Whether dimension 1 of the output has the rows, and the window moves over all those after it."""
+    found = factors.left[row_dimension(factors, output)] == 1
+    found = found and len(factors.window.sizes) == len(output.sizes) - 2
+    for d, axis in enumerate(factors.window.axes):
+        found = found and axis == d + 2
+    return found
+
+
+def first_of(window: Window, tensor: Tensor) -> int:
+    """The left factor's offset at the first tap."""
+    first = 0
+    for d, coordinate in enumerate(window.left_first):
+        first += coordinate * tensor.strides[len(tensor.strides) - len(window.sizes) + d]
+    return first
+
+
 def is_upright(window: Window) -> bool:
     """Whether the taps are in the order of their positions on the right factor."""
-    return all(tap >= first for first, tap in zip(window.right_first, window.right_taps, strict=True))
+    return all(tap >= 0 for tap in window.right_taps)
 
 
 def upright(window: Window) -> Window:
@@ -78,17 +95,10 @@ def upright(window: Window) -> Window:
     left_first: Eight = []
     left_taps: Eight = []
     first: Eight = []
-    steps: Eight = []
-    taps: Eight = []
-    for d, place in enumerate(window.right_first):
-        tap, left_tap = window.right_taps[d] - place, window.left_taps[d] - window.left_first[d]
-        moved = window.sizes[d] - 1 if tap < 0 else 0  # taps to skip, so that the last one comes first
-        way = -1 if tap < 0 else 1
-        first.append(place + moved * tap)
-        steps.append(window.right_steps[d] + moved * tap)
-        taps.append(first[d] + way * tap)
-        left_first.append(window.left_first[d] + moved * left_tap)
-        left_taps.append(left_first[d] + way * left_tap)
-    return window._replace(
-        left_first=left_first, left_taps=left_taps, right_first=first, right_steps=steps, right_taps=taps
-    )
+    for d, tap in enumerate(window.right_taps):
+        skipped = window.sizes[d] - 1 if tap < 0 else 0  # taps, so that the last one comes first
+        first.append(window.right_first[d] + skipped * tap)
+        left_first.append(window.left_first[d] + skipped * window.left_taps[d])
+        left_taps.append(-window.left_taps[d] if tap < 0 else window.left_taps[d])
+    taps: Eight = [abs(tap) for tap in window.right_taps]
+    return window._replace(left_first=left_first, left_taps=left_taps, right_first=first, right_taps=taps)

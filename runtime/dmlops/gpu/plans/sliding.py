@@ -3,7 +3,8 @@ group.
 
 A thread computes a block of adjacent elements, whose windows overlap, and loads what they share once. Loops
 over the window's last dimensions are unrolled; several threads may share its other taps, and the channels of
-sums. A cost rule chooses the block and the number of these threads.
+sums. Rows of weights that take the same elements share their loads, too. A cost rule chooses the block and
+the number of these threads.
 
 With fractional steps, blocks start where all of them leave the same remainder, so that an element meets the
 same taps as the corresponding one in any other block.
@@ -15,8 +16,8 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .common_bindings import counted
-from .definition_types import Definition, DefinitionShader, Frame, Sliding
-from .gemm_view import Matrices
+from .definition_types import Definition, DefinitionShader, Frame
+from .gemm_view import Factors, Matrices
 from .loops import (
     COUNT_LIMIT,
     CommonConstants,
@@ -28,18 +29,19 @@ from .loops import (
     element_count,
     extents,
     grid,
+    in_digits,
     times,
 )
-from .operands import NONE, Eight
+from .operands import NONE, Eight, Tensor
 from .planning import Planning
-from .polyphase import is_divided, row_dimension
+from .polyphase import first_of, has_channels_first, is_divided
 
 SLIDING_THREADS = 128  # NVIDIA H200: 64 at 0.98, 256 at 0.99
 "threads in a group"
 SLIDING_BUSY = 131072  # NVIDIA H200, fitted
 "threads that saturate a GPU"
 SLIDING_ELEMENTS = 16  # NVIDIA H200: 32 or 64 at 0.54 to 0.95
-"elements of a block, at most, unless fractional steps require more"
+"rows times columns of a block, times channels loaded at once, at most, unless fractional steps require more"
 SLIDING_UNROLLED = 128
 "sums, taps and elements of a row that a thread has, at most: registers hold them, and loops are unrolled"
 SLIDING_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
@@ -48,17 +50,16 @@ BLOCK_COST = 64  # NVIDIA H200, fitted, like the costs that follow
 "operations per block, beside those of its layers and stores"
 LAYER_COST = 32
 "operations per layer, beside its loads and folds"
+WEIGHT_COST = 4
+"operations per weight"
 LOAD_COST = 4
 "operations per load or store, beside one for each element between those that neighboring threads load"
-HALF_RESIDENT = 28  # NVIDIA H200: without, 0.5 to 1.0
-"elements of a block whose registers halve the number of resident threads"
+HALF_RESIDENT = 20  # NVIDIA H200: without, 0.5 to 1.0
+"elements of a block's channel whose registers halve the number of resident threads"
 SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
 "channels and rows per channel group, of several, up to which windows slide over the input"
 SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
 "products in total up to which a convolution slides windows although it has enough rows for tiles"
-
-ROW_AXIS = 1
-"""The output's dimension of the rows of weights."""
 
 
 class WindowAxis(NamedTuple):
@@ -90,9 +91,9 @@ class Slide(NamedTuple):
     (`is_shared`).
 
     Neighboring threads follow dimension `adjacent` of the output: the last one, if `is_across`, or one that
-    the window does not move along, of which a thread takes up to `channels` elements. Along it, `vector`
-    elements of the tensor form aligned vectors, and `stored` of the output, which `is_packed` if words hold
-    several of its elements.
+    the window does not move along. Along it, `vector` elements of the tensor form aligned vectors, and
+    `stored` of the output, which `is_packed` if words hold several of its elements. A block has `channels`
+    adjacent ones of the tensor, if `is_own`, or a divisor of so many rows of weights, for the same elements.
     """
 
     axes: Axes
@@ -101,6 +102,7 @@ class Slide(NamedTuple):
     is_shared: bool
     adjacent: int
     is_across: bool
+    is_own: bool
     channels: int
     vector: int
     stored: int
@@ -108,30 +110,40 @@ class Slide(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A thread's block: rows, columns and channels of elements. Loops over the last `unrolled` dimensions of
-    the window are unrolled, and `shares` threads share its other dimensions. `vector` elements of the tensor
-    are loaded at once, and `stored` of the output stored. `cost` is that of all threads."""
+    """A thread's block: rows, columns and channels of elements, for which `loaded` channels of the tensor are
+    loaded at once. Loops over the last `unrolled` dimensions of the window, `down` and `across`, are
+    unrolled, and `shares` threads share its `layers`: sets of taps, for one channel, that differ only along
+    these. `vector` elements of the tensor are loaded at once, after `lead` elements that precede those of the
+    first window, and `stored` of the output stored. `cost` is that of all threads."""
 
     unrolled: int
+    down: WindowAxis
+    across: WindowAxis
+    layers: int
     rows: int
     columns: int
     channels: int
+    loaded: int
     shares: int
     vector: int
+    lead: int
     stored: int
     cost: int
 
 
 class SlidingParams(NamedTuple):
     windowAxes: Annotated[Axes, "WINDOW_RANK"]
-    windowSizes: Annotated[Dimensions, "WINDOW_RANK"]
-    blocks: Annotated[Dimensions, "RANK"]
-    "along the dimensions of the output"
+    windowSizes: Annotated[Dimensions, "WINDOW_RANK + 1"]
+    "the last one has the rows of a channel group"
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the output, in blocks"
     lists: Lists
     "which fill two vectors each"
     activations: Annotated[list[int], 32]
     elements: Words
     "of two words each, which must not straddle vectors"
+    count: int  # type: ignore[assignment]  # shadows tuple.count
+    "blocks"
     groupColumns: int
     "thread groups along x"
     layers: int
@@ -140,35 +152,27 @@ class SlidingParams(NamedTuple):
     scalars: Words
 
 
-def sliding_of(op: Definition) -> Sliding:
-    """The window: the definition's own, or that of a contraction."""
-    window = op.factors.window
-    if len(window.sizes) == 0:
-        return op.sliding
-    frame = Frame(window.right_first, window.right_steps, window.right_taps)
-    return Sliding(window.sizes, frame, op.sliding.counted, op.sliding.box)
-
-
 def window_axes(op: Definition, shader: DefinitionShader) -> Axes:
-    """The window along each of its dimensions."""
-    sliding, window = sliding_of(op), op.factors.window
+    """The window along each of its dimensions: the definition's own, or that of a contraction."""
+    window, sliding = op.factors.window, op.sliding
+    sizes, frame = sliding.sizes, sliding.window
+    if op.factors.applies:
+        sizes, frame = window.sizes, Frame(window.right_first, window.right_steps, window.right_taps)
     tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
-    frame = sliding.window
-    is_weighted, is_counted = len(window.sizes) > 0, len(sliding.box) > 0
+    weights, is_counted = op.tensors[shader.sliding.weights], len(sliding.box) > 0
     axes: Axes = []
-    for d, taps in enumerate(sliding.sizes):
-        first = frame.first[d]
+    for d, taps in enumerate(sizes):
         axes.append(
             WindowAxis(
                 taps=taps,
-                first=first,
-                step=frame.steps[d] - first,
-                tap=frame.taps[d] - first,
+                first=frame.first[d],
+                step=frame.steps[d],
+                tap=frame.taps[d],
                 limit=tensor.sizes[d + 2],
                 stride=tensor.strides[d + 2],
-                divisor=window.right_divisors[d] if is_weighted else 1,
+                divisor=window.right_divisors[d] if op.factors.applies else 1,
                 elements=output.sizes[d + 2],
-                weightsStep=weights_step(op, shader, d) if is_weighted else 0,
+                weightsStep=window.left_taps[d] * weights.strides[d + 2] if op.factors.applies else 0,
                 countFirst=sliding.counted.first[d] if is_counted else 0,
                 countLimit=sliding.box[d] if is_counted else 0,
             )
@@ -189,64 +193,36 @@ def axis_words(out: Planning, axis: WindowAxis) -> WindowAxis:
     )
 
 
-def weights_step(op: Definition, shader: DefinitionShader, d: int) -> int:
-    """The stride of weights along a dimension of the window."""
-    window, weights = op.factors.window, op.tensors[shader.sliding.weights]
-    stride = weights.strides[len(weights.strides) - len(window.sizes) + d]
-    return (window.left_taps[d] - window.left_first[d]) * stride
-
-
-def slide_of(op: Definition, shader: DefinitionShader) -> Slide:
+def slide_of(op: Definition, shader: DefinitionShader, rows: int) -> Slide:
     """The window of a description, and what else decides how threads work on it. Neighbors follow the last
     dimension unless elements are closer along another one that the window does not move along: the channels
-    of channels-last tensors."""
-    factors, tensor = op.factors, op.tensors[shader.sliding.tensor]
-    output = op.tensors[shader.sliding.output]
+    of channels-last tensors. A channel group has so many `rows` of weights, or there are none."""
+    factors, tensor, output = op.factors, op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
     last = len(output.sizes) - 1
-    groups = max(factors.window.groups, 1)
-    adjacent, channels = last, 1
-    vector = aligned_vector(tensor, last)
+    adjacent, is_shared = last, True
     for d in range(2):
-        is_summed = factors.applies and d == 1  # channels are, but groups of them follow the rows
-        is_output = output.sizes[d] > 1 and output.strides[d] == 1 and (groups > 1 or not is_summed)
-        if adjacent == last and is_output and tensor.strides[d] < tensor.strides[-1]:
-            is_own = not is_summed or (output.sizes[ROW_AXIS] == groups and factors.depth == 1)
-            adjacent, vector = d, aligned_vector(tensor, d)
-            channels = vector if is_own else 1
+        is_apart = d == 0 or not factors.applies or factors.window.groups > 1  # sums are over channels
+        is_adjacent = output.sizes[d] > 1 and output.strides[d] == 1
+        if is_apart and is_adjacent and tensor.strides[d] < tensor.strides[-1]:
+            adjacent = d
+    for place, one in enumerate(op.tensors):
+        is_other = place != shader.sliding.output and one.is_output and one.is_present
+        is_shared = is_shared and not is_other
+    vector = aligned_vector(tensor, adjacent)
+    is_own = adjacent == 0 or (adjacent < last and (not factors.applies or max(rows, factors.depth) == 1))
     return Slide(
         axes=window_axes(op, shader),
         depth=factors.depth if factors.applies else 0,
         outputs=element_count(output.sizes),
-        is_shared=factors.applies or not has_others(op, shader),
+        is_shared=is_shared,
         adjacent=adjacent,
         is_across=adjacent == last,
-        channels=channels,
+        is_own=is_own,
+        channels=vector if is_own else max(rows, 1),
         vector=vector,
         stored=aligned_vector(output, adjacent),
         is_packed=output.bits < 16,
     )
-
-
-def has_others(op: Definition, shader: DefinitionShader) -> bool:
-    """Whether other outputs are wanted, too."""
-    wanted = shader.sliding.output
-    return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(op.tensors))
-
-
-def unrolled_axis(slide: Slide, from_end: int, unrolled: int) -> WindowAxis:
-    """The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled."""
-    if from_end < unrolled:
-        return slide.axes[len(slide.axes) - 1 - from_end]
-    return WindowAxis(1, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0)
-
-
-def layers_of(slide: Slide, unrolled: int) -> int:
-    """The number of layers of a window: sets of taps, for one channel, that differ only along the unrolled
-    dimensions."""
-    layers = max(slide.depth, 1)
-    for axis in slide.axes[: len(slide.axes) - unrolled]:
-        layers = times(layers, axis.taps)
-    return layers
 
 
 def rest(axis: WindowAxis) -> int:
@@ -264,81 +240,92 @@ def reach(axis: WindowAxis, elements: int) -> int:
     return ((elements - 1) * axis.step + (axis.taps - 1) * axis.tap + rest(axis)) // axis.divisor + 1
 
 
-def lead(axis: WindowAxis, vector: int) -> int:
-    """The elements in a row's first vector that precede those of the first window."""
-    return (axis.first - rest(axis)) // axis.divisor % vector
+def unrolled_axis(slide: Slide, from_end: int, unrolled: int) -> WindowAxis:
+    """The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled."""
+    if from_end < unrolled:
+        return slide.axes[len(slide.axes) - 1 - from_end]
+    return WindowAxis(1, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0)
+
+
+def block_at(slide: Slide, unrolled: int, rows: int, columns: int, channels: int) -> Block:
+    """A block of so many rows and columns that leave the same remainders."""
+    down, across = unrolled_axis(slide, 1, unrolled), unrolled_axis(slide, 0, unrolled)
+    layers = max(slide.depth, 1)
+    for axis in slide.axes[: len(slide.axes) - unrolled]:
+        layers = times(layers, axis.taps)
+    rows, columns, loaded = rows * alike(down), columns * alike(across), channels if slide.is_own else 1
+    return Block(unrolled, down, across, layers, rows, columns, channels, loaded, 1, 1, 0, 1, 0)
+
+
+def is_held(slide: Slide, block: Block) -> bool:
+    """Whether registers can hold what a thread needs for a block: sums, taps, and elements of a row."""
+    down, across, channels = block.down, block.across, block.channels
+    if min(min(down.step, down.tap), min(across.step, across.tap)) < 1:
+        return False
+    if slide.channels % channels > 0 or (slide.is_own and 1 < channels < slide.channels):
+        return False
+    if block.rows > max(down.elements, alike(down)) or block.columns > max(across.elements, alike(across)):
+        return False
+    if block.rows * block.columns * block.loaded > max(SLIDING_ELEMENTS, alike(down) * alike(across)):
+        return False
+    line = max(reach(across, block.columns), reach(down, block.rows))
+    places = block.rows * block.columns + down.taps * across.taps
+    return channels * places + block.loaded * line <= SLIDING_UNROLLED
 
 
 def block_of(slide: Slide) -> Block:
     """The block of a thread with which all threads together take the least time."""
-    best = priced(slide, Block(0, 1, 1, 1, 1, 1, 1, 0))
+    best = priced(slide, block_at(slide, 0, 1, 1, 1))
     for unrolled in range(1 + min(len(slide.axes), 2)):
-        down, across = unrolled_axis(slide, 1, unrolled), unrolled_axis(slide, 0, unrolled)
-        for scale in range(24):  # to 4 times the rows, 8 times the columns
-            rows, columns = alike(down) << (scale % 3), alike(across) << (scale // 3 % 4)
-            channels = slide.channels if scale < 12 else 1
-            is_useful = rows <= max(down.elements, alike(down))
-            is_useful = is_useful and columns <= max(across.elements, alike(across))
-            if is_useful and is_unrolled(slide, unrolled, rows, columns, channels):
-                block = priced(slide, Block(unrolled, rows, columns, channels, 1, 1, 1, 0))
+        for scale in range(48):  # to 4 times the rows, 8 times the columns, 4 channels
+            block = block_at(slide, unrolled, 1 << scale % 3, 1 << scale // 3 % 4, 1 + scale // 12)
+            if is_held(slide, block):
+                block = priced(slide, block)
                 if block.cost < best.cost:
                     best = block
     return best
 
 
-def is_unrolled(slide: Slide, unrolled: int, rows: int, columns: int, channels: int) -> bool:
-    """Whether registers can hold what a thread needs for such a block."""
-    down, across = unrolled_axis(slide, 1, unrolled), unrolled_axis(slide, 0, unrolled)
-    if min(min(down.step, down.tap), min(across.step, across.tap)) < 1:
-        return False
-    if rows * columns * channels > max(SLIDING_ELEMENTS, alike(down) * alike(across)):
-        return False
-    line = max(reach(across, columns), reach(down, rows))
-    return channels * (rows * columns + down.taps * across.taps + line) <= SLIDING_UNROLLED
-
-
 def priced(slide: Slide, block: Block) -> Block:
     """The block with its vectors, with threads to share it, and with its cost: the operations of a thread,
     times the threads, unless these are too few to keep a GPU busy."""
-    down, across = unrolled_axis(slide, 1, block.unrolled), unrolled_axis(slide, 0, block.unrolled)
-    apart = block.columns * across.step // across.divisor if block.unrolled > 0 else 1
-    vector, stored = block.channels, gcd(slide.stored, block.channels)
+    down, across, layers = block.down, block.across, block.layers
+    vector, apart, stored, lead = block.loaded, block.loaded, gcd(slide.stored, block.channels), 0
     if slide.is_across:
+        apart = block.columns * across.step // across.divisor if block.unrolled > 0 else 1
         vector = gcd(slide.vector, gcd(across.limit, apart))
+        lead = (across.first - rest(across)) // across.divisor % vector
         stored = gcd(slide.stored, gcd(across.elements, block.columns))
     if slide.is_packed and stored < 4:
         stored = 1  # no two threads may write the same word at once
     blocks = slide.outputs // (down.elements * across.elements * block.channels)
     blocks = times(blocks, ceil_div(down.elements, block.rows) * ceil_div(across.elements, block.columns))
-    layers, shares = layers_of(slide, block.unrolled), 1
-    most = min(SLIDING_SHARES, layers // 2) if slide.is_shared else 1
-    while 2 * shares <= most and times(blocks, shares) < SLIDING_BUSY:
+    shares = 1
+    while (
+        slide.is_shared
+        and 2 * shares <= min(SLIDING_SHARES, layers // 2)
+        and times(blocks, shares) < SLIDING_BUSY
+    ):
         shares = 2 * shares
-    elements = block.rows * block.columns
+    elements = block.rows * block.columns * block.channels
     taps = ceil_div(down.taps, down.divisor) * ceil_div(across.taps, across.divisor)
-    line = reach(across, block.columns) + (lead(across, vector) if slide.is_across else 0)
-    loads = reach(down, block.rows) * ceil_div(line * block.channels, vector)
-    layer = LAYER_COST + loads * (LOAD_COST + max(apart, vector)) + elements * taps * block.channels
-    work = BLOCK_COST + elements * block.channels // stored * LOAD_COST + ceil_div(layers, shares) * layer
-    cost = work * (HALF_RESIDENT + elements) * max(times(blocks, shares), SLIDING_BUSY)
-    return block._replace(shares=shares, vector=vector, stored=stored, cost=cost)
+    loads = reach(down, block.rows) * ceil_div((reach(across, block.columns) + lead) * block.loaded, vector)
+    weights = WEIGHT_COST * block.channels * down.taps * across.taps if slide.depth > 0 else 0
+    layer = LAYER_COST + weights + loads * (LOAD_COST + max(apart, vector)) + elements * taps
+    work = BLOCK_COST + elements // stored * LOAD_COST + ceil_div(layers, shares) * layer
+    cost = work * (HALF_RESIDENT + block.rows * block.columns) * max(times(blocks, shares), SLIDING_BUSY)
+    return block._replace(shares=shares, vector=vector, lead=lead, stored=stored, cost=cost)
 
 
-def is_slid(op: Definition, shader: DefinitionShader) -> bool:
+def is_slid(op: Definition, shader: DefinitionShader, axes: Axes) -> bool:
     """Whether the shader can slide the window of this description."""
-    sliding, factors = sliding_of(op), op.factors
-    output = op.tensors[shader.sliding.output]
-    is_straight = len(sliding.sizes) > 0 and not op.is_double and len(sliding.sizes) + 2 == len(output.sizes)
+    factors, output, counted_at = op.factors, op.tensors[shader.sliding.output], op.sliding.counted
+    is_straight = len(axes) > 0 and not op.is_double and len(axes) + 2 == len(output.sizes)
     if factors.applies:
-        is_straight = is_straight and factors.left[row_dimension(factors, output)] == ROW_AXIS
-        is_straight = is_straight and factors.right[0] == 0
-        for d, axis in enumerate(factors.window.axes):
-            is_straight = is_straight and axis == d + 2
-    frame, counted = sliding.window, sliding.counted
-    for d, first in enumerate(counted.first):  # taps move apart, alike in the box in which they are counted
-        step, tap = frame.steps[d] - frame.first[d], frame.taps[d] - frame.first[d]
-        is_straight = is_straight and tap > 0 and counted.taps[d] - first == tap
-        is_straight = is_straight and counted.steps[d] - first == step
+        is_straight = is_straight and has_channels_first(factors, output) and factors.right[0] == 0
+    for d, tap in enumerate(counted_at.taps):  # taps are as far apart in the box in which they count
+        is_straight = is_straight and axes[d].tap > 0 and axes[d].tap == tap
+        is_straight = is_straight and axes[d].step == counted_at.steps[d]
     return is_straight
 
 
@@ -354,109 +341,95 @@ def suits_sliding(op: Definition, shader: DefinitionShader, found: Matrices, lea
     if (is_few or is_narrow) and not is_divided(window):
         return True
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
-    if not is_slid(op, shader) or (not is_few and products > SLIDING_PRODUCTS):
+    axes = window_axes(op, shader)
+    if not is_slid(op, shader, axes) or (not is_few and products > SLIDING_PRODUCTS):
         return False
-    slide, unrolled = slide_of(op, shader), min(len(window.sizes), 2)
-    down, across = unrolled_axis(slide, 1, unrolled), unrolled_axis(slide, 0, unrolled)
-    return is_unrolled(slide, unrolled, alike(down), alike(across), 1)
+    slide = slide_of(op, shader, found.rows)
+    return is_held(slide, block_at(slide, min(len(axes), 2), 1, 1, 1))
 
 
-def weights_words(op: Definition, shader: DefinitionShader) -> Words:
+def weights_words(factors: Factors, tensor: Tensor, found: Matrices) -> Words:
     """The addressing of weights, apart from their steps along the window, in the order of the shader's
-    constants; empty if there are none."""
-    words: Words = []
-    if shader.sliding.weights == NONE:
-        return words
-    factors, weights = op.factors, op.tensors[shader.sliding.weights]
-    output = op.tensors[shader.sliding.output]
-    groups, counts_rows = max(factors.window.groups, 1), row_dimension(factors, output)
-    first = 0
-    for d, place in enumerate(factors.window.left_first):
-        first += place * weights.strides[len(weights.strides) - len(factors.window.sizes) + d]
-    words.append(factors.depth)
-    words.append(max(output.sizes[ROW_AXIS] // groups, 1))
-    words.append(first % 2**32)
-    words.append(weights.strides[counts_rows])
-    words.append(weights.strides[1 - counts_rows])
-    words.append(weights.sizes[0] // groups * weights.strides[0])
-    return words
+    constants."""
+    side = found.left
+    row_step = side.steps[1] if found.rows > 1 else side.matrix  # that of a block's channels
+    return [factors.depth, first_of(factors.window, tensor) % 2**32, row_step, side.depth, side.matrix]
 
 
-def are_adjacent(op: Definition, shader: DefinitionShader, axes: Axes) -> bool:
-    """Whether the taps of each group follow those of the group before, in the order of the window."""
-    weights, inner = op.tensors[shader.sliding.weights], 1
-    found = weights.bits >= 16
-    for first in op.factors.window.left_first:
-        found = found and first == 0
-    for from_end in range(len(axes)):
-        axis = axes[len(axes) - 1 - from_end]
-        found = found and axis.weightsStep == inner
-        inner = inner * axis.taps
-    return found and weights.strides[0] == inner
+def weights_vector(slide: Slide, block: Block, words: Words, bits: int) -> int:
+    """The weights to load at once: as many as a block has channels if those of all are adjacent."""
+    down, across, taps = block.down, block.across, block.down.taps * block.across.taps
+    are_adjacent = across.weightsStep == 1 and (down.taps == 1 or down.weightsStep == across.taps)
+    are_adjacent = are_adjacent and words[1] == 0 and words[2] == taps and bits >= 16
+    is_whole = block.layers == 1 and slide.is_own and slide.adjacent == 1
+    return block.channels if are_adjacent and is_whole else 1  # NVIDIA H200: 1 at 0.83
 
 
-def define_axes(out: Planning, down: WindowAxis, across: WindowAxis) -> None:
-    """The macros of the unrolled dimensions."""
-    out.define("WINDOW_HEIGHT", down.taps)
-    out.define("WINDOW_WIDTH", across.taps)
-    out.define("STEP_Y", down.step)
-    out.define("STEP_X", across.step)
-    out.define("TAP_Y", down.tap)
-    out.define("TAP_X", across.tap)
-    out.define("DIVISOR_Y", down.divisor)
-    out.define("DIVISOR_X", across.divisor)
-    out.define("REST_Y", rest(down))
-    out.define("REST_X", rest(across))
-
-
-def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> bool:
-    """One dispatch; False if windows do not fit."""
-    if not is_slid(op, shader):
+def plan_sliding(
+    out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants, found: Matrices
+) -> bool:
+    """One dispatch; False if windows do not fit. A contraction is `found` to be these matrices."""
+    axes = window_axes(op, shader)
+    if not is_slid(op, shader, axes):
         return False
-    slide, output = slide_of(op, shader), op.tensors[shader.sliding.output]
+    slide, output = slide_of(op, shader, found.rows), op.tensors[shader.sliding.output]
     block = block_of(slide)
-    layers = layers_of(slide, block.unrolled)
-    if layers >= COUNT_LIMIT // 2:
+    if block.layers >= COUNT_LIMIT // 2:
         return False
     if shader.contraction.number != NONE:
         out.write(out.scratch(8))
     out.share()
 
-    axes = slide.axes
-    down, across = unrolled_axis(slide, 1, block.unrolled), unrolled_axis(slide, 0, block.unrolled)
     counts: Eight = []
     for d, size in enumerate(output.sizes):
         rows = block.rows if d == len(axes) and d > 1 else 1
         columns = block.columns if d == len(axes) + 1 else 1
-        channels = block.channels if d == slide.adjacent else 1
+        channels = block.channels if d == (1 if slide.is_across else slide.adjacent) else 1
         counts.append(ceil_div(size, rows * columns * channels))
+    order: Eight = [d for d in range(len(counts)) if d != slide.adjacent]
+    order.append(slide.adjacent)
     groups = grid(out, times(element_count(counts), block.shares), SLIDING_THREADS, 1)
     out.define("PASS", shader.sliding.number)
     out.define("NUM_THREADS", SLIDING_THREADS)
-    out.define("ADJACENT_AXIS", slide.adjacent)
-    if slide.depth > 0:
+    out.define("DIMENSION_ORDER", in_digits(order))
+    weights: Words = []
+    if op.factors.applies:
+        tensor = op.tensors[shader.sliding.weights]
+        weights.extend(weights_words(op.factors, tensor, found))
+        out.define("WEIGHTS_VECTOR", weights_vector(slide, block, weights, tensor.bits))
         out.define("DIVIDED", int(any(axis.divisor > 1 for axis in axes[: len(axes) - block.unrolled])))
-        by_channel = layers == 1 and slide.adjacent == ROW_AXIS and are_adjacent(op, shader, axes)
-        out.define("WEIGHTS_VECTOR", block.channels if by_channel else 1)  # NVIDIA H200: 1 at 0.83
     out.define("WINDOW_VECTOR", block.vector)
+    out.define("WINDOW_CHANNELS", block.loaded)
     out.define("OUTPUT_VECTOR", block.stored)
     out.define("UNROLLED", block.unrolled)
     out.define("BLOCK_ROWS", block.rows)
     out.define("BLOCK_COLUMNS", block.columns)
     out.define("BLOCK_CHANNELS", block.channels)
     out.define("SHARES", block.shares)
-    define_axes(out, down, across)
-    out.define("LEAD", lead(across, block.vector) if slide.is_across else 0)
+    out.define("WINDOW_HEIGHT", block.down.taps)
+    out.define("WINDOW_WIDTH", block.across.taps)
+    out.define("STEP_Y", block.down.step)
+    out.define("STEP_X", block.across.step)
+    out.define("TAP_Y", block.down.tap)
+    out.define("TAP_X", block.across.tap)
+    out.define("DIVISOR_Y", block.down.divisor)
+    out.define("DIVISOR_X", block.across.divisor)
+    out.define("REST_Y", rest(block.down))
+    out.define("REST_X", rest(block.across))
+    out.define("LEAD", block.lead)
+    sizes: Eight = [axis.taps for axis in axes]
+    sizes.append(max(found.rows, 1))
     params = SlidingParams(
         [axis_words(out, axis) for axis in axes],
-        extents([axis.taps for axis in axes]),
+        extents(sizes),
         extents(counts),
         known.lists,
         known.activations,
         known.elements,
+        element_count(counts),
         groups.columns,
-        layers,
-        weights_words(op, shader),
+        block.layers,
+        weights,
         known.scalars,
     )
     out.dispatch(params, groups, False)
