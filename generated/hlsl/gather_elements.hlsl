@@ -72,10 +72,14 @@ struct GatherLookup
 };
 
 typedef vector<INDICES_STORED, INDICES_VECTOR> IndicesElements;
+#if VECTOR == 1
+typedef OUTPUT_STORED OutputElements;  // may have 128 bits, and be a vector itself
+#else
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
 #else
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#endif
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
