@@ -14,8 +14,9 @@ out and take the next one that applies, relative to their speed with it. With --
 GB/s counts the least traffic possible: every tensor once, and only the selected part of one that is subject
 to indices or strides of 0. The ceilings are a copy of a tensor by a shader, and for products only arithmetic,
 measured in the same run. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch runs
-as a CUDA graph. Calls rotate through copies of the tensors, outputs included, that exceed any cache. The
-first output of a case is checked against torch, or against the reference without it, before it is timed.
+as a CUDA graph. Calls rotate through copies of the tensors, outputs included, that exceed any cache; they
+share constants, as the calls of a session do. The first output of a case is checked against torch, or against
+the reference without it, before it is timed.
 """
 
 from __future__ import annotations

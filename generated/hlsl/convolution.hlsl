@@ -1939,11 +1939,11 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
-        const uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
+        const bool isThere = (leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
+            && position.x < matrixRows && position.y < end;
         next[i] = (LeftVector)0;
-        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
-            && position.x < matrixRows && position.y < end)
-            next[i] = LoadLeftFactor(at);
+        if (isThere)
+            next[i] = LoadLeftFactor((reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR);
     }
 }
 
@@ -1981,8 +1981,8 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
             [unroll]
             for (e = 0; e < LEFT_VECTOR; e++)
             {
-                const uint2 own = position + (LEFT_ALONG ? uint2(0, e) : uint2(e, 0));
-                leftTile[own.y * leftPitch + own.x / 4][own.x % 4] = elements[e];
+                const uint across = position.x + (LEFT_ALONG ? 0 : e), k = position.y + (LEFT_ALONG ? e : 0);
+                leftTile[k * leftPitch + across / 4][across % 4] = elements[e];
             }
 #endif
 #endif
@@ -2087,8 +2087,8 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
             [unroll]
             for (e = 0; e < RIGHT_VECTOR; e++)
             {
-                const uint2 own = position + (RIGHT_ALONG ? uint2(0, e) : uint2(e, 0));
-                rightTile[own.y * rightPitch + own.x / 4][own.x % 4] = elements[e];
+                const uint across = position.x + (RIGHT_ALONG ? 0 : e), k = position.y + (RIGHT_ALONG ? e : 0);
+                rightTile[k * rightPitch + across / 4][across % 4] = elements[e];
             }
 #endif
 #endif

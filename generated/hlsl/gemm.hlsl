@@ -1148,17 +1148,19 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
-        const uint2 apart = LeftPosition(0, i);
+        const bool isThere = (leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
+            && position.x < matrixRows && position.y < end;
+        next[i] = (LeftVector)0;
 #if COOPERATIVE_MATRIX || LEFT_VECTOR == 1
+        const uint2 apart = LeftPosition(0, i);
         const uint at = begin + product * leftDepthStep / LEFT_VECTOR + apart.x * step / LEFT_VECTOR
             + apart.y * leftDepthStep / LEFT_VECTOR;
-#else
-        const uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
-#endif
-        next[i] = (LeftVector)0;
-        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
-            && position.x < matrixRows && position.y < end)
+        if (isThere)
             next[i] = aTensor[at];
+#else
+        if (isThere)
+            next[i] = aTensor[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
+#endif
     }
 }
 
@@ -1192,8 +1194,8 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
             [unroll]
             for (e = 0; e < LEFT_VECTOR; e++)
             {
-                const uint2 own = position + (LEFT_ALONG ? uint2(0, e) : uint2(e, 0));
-                leftTile[own.y * leftPitch + own.x / 4][own.x % 4] = elements[e];
+                const uint across = position.x + (LEFT_ALONG ? 0 : e), k = position.y + (LEFT_ALONG ? e : 0);
+                leftTile[k * leftPitch + across / 4][across % 4] = elements[e];
             }
 #endif
 #endif
@@ -1212,17 +1214,19 @@ void FetchRight(uint thread, MatrixReader reader, uint product, uint end, out Ri
     for (uint i = 0; i < rightLoads; i++)
     {
         const uint2 position = RightPosition(thread, i) + uint2(reader.first, product);
-        const uint2 apart = RightPosition(0, i);
+        const bool isThere = (rightUnits % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightUnits)
+            && position.x < matrixColumns && position.y < end;
+        next[i] = (RightVector)0;
 #if COOPERATIVE_MATRIX || RIGHT_VECTOR == 1
+        const uint2 apart = RightPosition(0, i);
         const uint at = begin + product * rightDepthStep / RIGHT_VECTOR + apart.x * step / RIGHT_VECTOR
             + apart.y * rightDepthStep / RIGHT_VECTOR;
-#else
-        const uint at = (reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR;
-#endif
-        next[i] = (RightVector)0;
-        if ((rightUnits % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightUnits)
-            && position.x < matrixColumns && position.y < end)
+        if (isThere)
             next[i] = bTensor[at];
+#else
+        if (isThere)
+            next[i] = bTensor[(reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR];
+#endif
     }
 }
 
@@ -1256,8 +1260,8 @@ void PutRight(uint thread, RightVector next[rightLoads], inout MatrixReader read
             [unroll]
             for (e = 0; e < RIGHT_VECTOR; e++)
             {
-                const uint2 own = position + (RIGHT_ALONG ? uint2(0, e) : uint2(e, 0));
-                rightTile[own.y * rightPitch + own.x / 4][own.x % 4] = elements[e];
+                const uint across = position.x + (RIGHT_ALONG ? 0 : e), k = position.y + (RIGHT_ALONG ? e : 0);
+                rightTile[k * rightPitch + across / 4][across % 4] = elements[e];
             }
 #endif
 #endif
