@@ -105,6 +105,7 @@ def main() -> None:
     tiny, root = mp.mpf(2) ** -30, mp.sqrt(2)
     print("tail, half:", minimax(tail, 0, 7, 2, 4))
     print("tail, float:", minimax(tail, 0, 15, 4, 5))
+    print("tail, double:", minimax(tail, 0, 39, 10, 11))
     for name, f, end, degree in (
         ("tanh, float", mp.tanh, 0.625, 4),
         ("sinh, half", mp.sinh, 1, 2),

@@ -186,7 +186,7 @@ def check_error(plans: Plans, number: int, one: Drawn, is_loose: bool) -> None:
     normal = (np.abs(exact) < np.finfo(np.float32).max) & (np.abs(exact) > ABOVE_FLUSHED)
     _, exponents = np.frexp(exact[normal])
     errors = np.abs(results[normal] - exact[normal]) / np.exp2(exponents - 24.0)
-    assert errors.max() <= function.bound, (one.desc.OPERATOR, is_loose)
+    assert errors.max() <= function.float_bound, (one.desc.OPERATOR, is_loose)
 
 
 # What was wrong only in DXIL

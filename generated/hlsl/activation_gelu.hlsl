@@ -178,8 +178,8 @@ float ExpTimes(float high, float low, int exponent)
 // make it subnormal.
 float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
 
-// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15: a quotient of
-// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15 (float), 39 (double): a
+// quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double)
 float NormalTail(float a)
 {
     float above = 0.004154401f;
@@ -199,7 +199,7 @@ float NormalTail(float a)
 // x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for
 // negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no correct digit left below -5. The square is split in two parts,
 // the first of which has half as many bits. In this order of factors nothing becomes subnormal before the result does.
-// Error at most 7 ulp, as measured.
+// Error at most 7 ulp (float), 9 ulp (double), as measured.
 float Gelu(float x)
 {
     const float magnitude = Magnitude(x);

@@ -248,7 +248,7 @@ float NormalizeNearOne(float x, out int exponent)
 }
 
 // The natural logarithm; -infinity for zeros, NaN for negative numbers.
-// Error at most 1 ulp, as measured.
+// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
 float Log(float x)
 {
     const uint bits = Bits(x);

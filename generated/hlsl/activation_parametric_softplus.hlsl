@@ -173,9 +173,9 @@ float ExpTimes(float high, float low, int exponent)
 // make it subnormal.
 float ExpFused(float high, float low) { return ExpTimes(high, low, 64) * 5.421011e-20f; }
 
-// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. With s = u / (2 + u) the logarithm is 2 artanh(s), a
+// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
-// Error at most 2 ulp, as measured.
+// Error at most 2 ulp (float), 1.5 ulp (double), as measured.
 float Softplus(float x)
 {
     const float u = ExpFused(-min(Magnitude(x), 105.0f), 0.0f);

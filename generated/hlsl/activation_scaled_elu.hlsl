@@ -167,7 +167,7 @@ float ScaleByPowerOfTwo(float x, int exponent)
 }
 
 // e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
-// Error at most 1.5 ulp, as measured.
+// Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
 float Expm1(float x)
 {
     if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)

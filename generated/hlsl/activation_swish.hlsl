@@ -168,8 +168,8 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x. It is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
-// Error at most 0.9 ulp, as measured.
+// e^x. A float is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
+// Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
 float Exp(float x)
 {
     const float a = clamp(x, -110.0f, 90.0f);

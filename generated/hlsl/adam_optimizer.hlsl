@@ -244,8 +244,9 @@ float Pow(float x, float y)
     return result;
 }
 
-// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
-// significand, as an integer, is estimated and corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.

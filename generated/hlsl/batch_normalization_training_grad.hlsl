@@ -156,8 +156,9 @@ float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 // The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
-// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
-// significand, as an integer, is estimated and corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.

@@ -1219,7 +1219,6 @@ static const uint leftUnits = TILE_ROWS * TILE_DEPTH / leftUnit;
 static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
 
-
 // The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
 // memory, and write to different banks.
 uint2 LeftPosition(uint thread, uint i)
@@ -1233,7 +1232,6 @@ uint2 LeftPosition(uint thread, uint i)
     return uint2(number % TILE_ROWS, number / TILE_ROWS * 16 + i % leftPieces);
 #endif
 }
-
 
 static const uint leftPitch = leftAcross / 16 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = TILE_ROWS;
@@ -1280,7 +1278,6 @@ static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
 static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
 
-
 // The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
 // memory, and write to different banks.
 uint2 RightPosition(uint thread, uint i)
@@ -1294,7 +1291,6 @@ uint2 RightPosition(uint thread, uint i)
     return uint2(number % TILE_COLUMNS, number / TILE_COLUMNS * 16 + i % rightPieces);
 #endif
 }
-
 
 static const uint rightPitch = rightAcross / 16 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = TILE_COLUMNS;

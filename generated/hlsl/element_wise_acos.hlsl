@@ -113,8 +113,8 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-// (arcsin(x) - x) / x for z = x^2 up to 1/4: a minimax polynomial (Remez exchange), within 2^-31 of
-// arcsin(x) / x.
+// (arcsin(x) - x) / x for z = x^2 up to 1/4: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-59
+// (double) of arcsin(x) / x.
 float AsinTail(float z)
 {
     float p = 0.0375891f;
@@ -152,7 +152,7 @@ float Sqrt(float x)
 }
 
 // The arc cosine; above 1/2 through 2 arcsin(sqrt((1 - |x|) / 2)); NaN outside [-1, 1].
-// Error at most 1.1 ulp, as measured.
+// Error at most 1.1 ulp (float), 1.15 ulp (double), as measured.
 float Acos(float x)
 {
     const float a = Magnitude(x);
@@ -174,8 +174,9 @@ float Acos(float x)
 // simplify (x - y) + y to x.
 float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
-// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
-// significand, as an integer, is estimated and corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
@@ -204,7 +205,7 @@ float Sqrt(float x)
 }
 
 // The arc cosine; above 1/2 through 2 arcsin(sqrt((1 - |x|) / 2)); NaN outside [-1, 1].
-// Error at most 1.1 ulp, as measured.
+// Error at most 1.1 ulp (float), 1.15 ulp (double), as measured.
 float Acos(float x)
 {
     const float a = Magnitude(x);

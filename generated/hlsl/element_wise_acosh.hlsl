@@ -217,7 +217,7 @@ float Sqrt(float x)
 }
 
 // The inverse hyperbolic cosine, ln(1 + (t + sqrt(2 t + t^2))) for t = x - 1; ln(2 x) for large x; NaN below 1.
-// Error at most 2.5 ulp, as measured.
+// Error at most 2.5 ulp (float), 2.6 ulp (double), as measured.
 float Acosh(float x)
 {
     if (IsNan(x))
@@ -249,7 +249,7 @@ float NormalizeNearOne(float x, out int exponent)
 }
 
 // The natural logarithm; -infinity for zeros, NaN for negative numbers.
-// Error at most 1 ulp, as measured.
+// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
 float Log(float x)
 {
     const uint bits = Bits(x);
@@ -269,7 +269,7 @@ float Log(float x)
 float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses to rounding is added back to first order.
-// Error at most 0.95 ulp, as measured.
+// Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
 float Log1p(float x)
 {
     const bool isNear = x > -0.29f && x < 0.41f;
@@ -284,8 +284,9 @@ float Log1p(float x)
     return isItself ? x : x <= -1.0f ? outside : result;
 }
 
-// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
-// significand, as an integer, is estimated and corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
@@ -314,7 +315,7 @@ float Sqrt(float x)
 }
 
 // The inverse hyperbolic cosine, ln(1 + (t + sqrt(2 t + t^2))) for t = x - 1; ln(2 x) for large x; NaN below 1.
-// Error at most 2.5 ulp, as measured.
+// Error at most 2.5 ulp (float), 2.6 ulp (double), as measured.
 float Acosh(float x)
 {
     if (IsNan(x))

@@ -151,8 +151,8 @@ float Asin(float x)
     return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
 }
 #else
-// (arcsin(x) - x) / x for z = x^2 up to 1/4: a minimax polynomial (Remez exchange), within 2^-31 of
-// arcsin(x) / x.
+// (arcsin(x) - x) / x for z = x^2 up to 1/4: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-59
+// (double) of arcsin(x) / x.
 float AsinTail(float z)
 {
     float p = 0.0375891f;
@@ -164,8 +164,9 @@ float AsinTail(float z)
     return p * z;
 }
 
-// The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)), without branches; NaN outside [-1, 1].
-// Error at most 2.3 ulp, as measured.
+// The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)), for floats without branches; NaN outside
+// [-1, 1].
+// Error at most 2.3 ulp (float), 2.15 ulp (double), as measured.
 float Asin(float x)
 {
     const float a = Magnitude(x);

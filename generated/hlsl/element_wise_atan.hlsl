@@ -120,7 +120,7 @@ float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The arc tangent: arctan(a) = arctan(c) + arctan((a - c) / (1 + a c)) for c = 0, 1, infinity brings |a| below tan(pi /
 // 8), where a minimax polynomial applies (Remez exchange).
-// Error at most 1.85 ulp, as measured.
+// Error at most 1.85 ulp (float), 1.8 ulp (double), as measured.
 float Atan(float x)
 {
     if (IsNan(x))

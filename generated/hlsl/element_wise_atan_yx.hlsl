@@ -165,7 +165,7 @@ float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // The angle of the point (x, y), from -pi to pi, as in C: signs of zeros count, and infinities are all equally far
 // away.
-// Error at most 2.25 ulp, as measured.
+// Error at most 2.25 ulp (float), 2.25 ulp (double), as measured.
 float Atan2(float y, float x)
 {
     const float a = Magnitude(y);

@@ -97,15 +97,6 @@ Position Locate(uint item)
     return position;
 }
 
-// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
-// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
-// sums.
-#ifdef __spirv__
-#define DXIL_PRECISE
-#else
-#define DXIL_PRECISE precise
-#endif
-
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -143,6 +134,12 @@ float Cosh(float x)
     return 0.5f * (power + 1.0f / power);
 }
 #else
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-28 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
@@ -155,36 +152,54 @@ float ExpTail(float x)
     return p * (x * x);
 }
 
-// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
-// does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive) { return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u)); }
+// Infinity with the sign of the argument.
+float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
-// e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
-// cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
-// is exact either way.
-float ExpTimes(float high, float low, int exponent)
+// x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
+// and round only once, for subnormal ones; what is too large becomes infinite.
+float ScaleByPowerOfTwo(float x, int exponent)
 {
-    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
-    const float shifted = mad(high + low, 1.442695f, 12582912.0f);
-    const float k = abs(shifted) - 12582912.0f;  // `abs` keeps compilers from cancelling the addition
-    const float a = mad(k, -0.69314575f, high);
-    const float b = mad(k, -1.4286068e-6f, low);
-    // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
-    const float rest = KeptApart(b + ExpTail(a + b), shifted);
-    const float tail = KeptApart(a + rest, shifted);
-    DXIL_PRECISE const float fraction = 1.0f + tail;
-    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
+    const int first = exponent >> 1;
+    precise float scaled = x * FromBits((uint)(127 + first) << 23);
+    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
+    return scaled;
 }
 
-// e^x / 2 for x at least 0; as a multiple of 2^64, since e^x overflows before the result.
-float HalfExp(float x) { return ExpTimes(min(x, 89.5f), 0.0f, -65) * 1.8446744e19f; }
+// e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
+// the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
+float ExpOfSum(float high, float low)
+{
+    if (IsNan(high))
+        return high;
+    if (high > 89.0f)
+        return Infinity(1.0f);
+    if (high < -104.0f)
+        return 0.0f;
+    // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
+    precise float shifted = high * 1.442695f + 12582912.0f;
+    precise float k = shifted - 12582912.0f;
+    precise float a = high - k * 0.69314575f;  // exact
+    precise float b = low - k * 1.4286068e-6f;
+    precise float r = a + b;
+    precise float rest = (a - r) + b;
+    precise float result = 1.0f + (r + (ExpTail(r) + rest));
+    return ScaleByPowerOfTwo(result, (int)k);
+}
+
+// e^x / 2 for x at least 0, even where e^x overflows: ln 2 is subtracted in two steps.
+float HalfExp(float x)
+{
+    precise float high = x - 0.6931472f;
+    precise float low = ((x - high) - 0.6931472f) + 1.9046544e-9f;
+    return ExpOfSum(high, low);
+}
 
 // The hyperbolic cosine, h + 1 / (4 h) for h = e^|x| / 2.
-// Error at most 1.35 ulp, as measured.
+// Error at most 1.35 ulp (float), 1.35 ulp (double), as measured.
 float Cosh(float x)
 {
     const float halfExp = HalfExp(Magnitude(x));
-    return IsNan(x) ? x : halfExp + 0.25f / halfExp;
+    return halfExp + 0.25f / halfExp;
 }
 #endif
 

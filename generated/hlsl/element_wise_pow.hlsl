@@ -382,9 +382,9 @@ double Trunc(double x)
     return FromBits(bits & ~(0x000fffffffffffffull >> exponent));
 }
 
-// a * b as a rounded product and its rounding error, to 2^-105 of the product unless it is subnormal (Dekker 1971, "A
-// floating-point technique for extending the available precision"; the operands are split by a mask). Without fma,
-// which Vulkan allows to round twice.
+// a * b as a rounded product and its rounding error (Dekker 1971, "A floating-point technique for extending the
+// available precision"; the operands are split by a mask). Without fma, which Vulkan allows to round twice. Exact for
+// float, to 2^-105 of the product for double, unless the error is subnormal.
 double TwoProduct(double a, double b, out double error)
 {
     precise double aHigh = FromBits(Bits(a) & 0xfffffffff8000000ull);

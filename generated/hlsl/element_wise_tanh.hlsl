@@ -182,9 +182,9 @@ float ExpTimes(float high, float low, int exponent)
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
-// The hyperbolic tangent: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1), without
-// branches.
-// Error at most 1.5 ulp, as measured.
+// The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
+// without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
+// Error at most 1.5 ulp (float), 2.45 ulp (double), as measured.
 float Tanh(float x)
 {
     const float a = Magnitude(x);

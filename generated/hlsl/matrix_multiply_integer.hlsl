@@ -601,7 +601,6 @@ static const uint leftUnits = TILE_ROWS * TILE_DEPTH / leftUnit;
 static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
 
-
 // The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
 // memory, and write to different banks.
 uint2 LeftPosition(uint thread, uint i)
@@ -615,7 +614,6 @@ uint2 LeftPosition(uint thread, uint i)
     return uint2(number % TILE_ROWS, number / TILE_ROWS * 16 + i % leftPieces);
 #endif
 }
-
 
 static const uint leftPitch = leftAcross / 16 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = TILE_ROWS;
@@ -662,7 +660,6 @@ static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
 static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
 
-
 // The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
 // memory, and write to different banks.
 uint2 RightPosition(uint thread, uint i)
@@ -676,7 +673,6 @@ uint2 RightPosition(uint thread, uint i)
     return uint2(number % TILE_COLUMNS, number / TILE_COLUMNS * 16 + i % rightPieces);
 #endif
 }
-
 
 static const uint rightPitch = rightAcross / 16 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = TILE_COLUMNS;

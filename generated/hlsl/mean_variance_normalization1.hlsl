@@ -256,8 +256,8 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x. It is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
-// Error at most 0.9 ulp, as measured.
+// e^x. A float is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
+// Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
 float Exp(float x)
 {
     const float a = clamp(x, -110.0f, 90.0f);
@@ -284,7 +284,7 @@ float ScaleByPowerOfTwo(float x, int exponent)
 }
 
 // e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r, without cancellation near 0.
-// Error at most 1.5 ulp, as measured.
+// Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
 float Expm1(float x)
 {
     if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
@@ -307,8 +307,8 @@ float Expm1(float x)
     return ScaleByPowerOfTwo(result, exponent);
 }
 
-// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15: a quotient of
-// polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27
+// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15 (float), 39 (double): a
+// quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double)
 float NormalTail(float a)
 {
     float above = 0.004154401f;
@@ -328,7 +328,7 @@ float NormalTail(float a)
 // x times the standard normal distribution function: max(x, 0) - |x| Q(|x|) e^(-x^2/2). This avoids cancellation for
 // negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no correct digit left below -5. The square is split in two parts,
 // the first of which has half as many bits. In this order of factors nothing becomes subnormal before the result does.
-// Error at most 7 ulp, as measured.
+// Error at most 7 ulp (float), 9 ulp (double), as measured.
 float Gelu(float x)
 {
     const float magnitude = Magnitude(x);
@@ -365,9 +365,9 @@ float QuietNan(float x) { return FromBits(0x7fc00000u); }
 // x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
 float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
 
-// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. With s = u / (2 + u) the logarithm is 2 artanh(s), a
+// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
-// Error at most 2 ulp, as measured.
+// Error at most 2 ulp (float), 1.5 ulp (double), as measured.
 float Softplus(float x)
 {
     const float u = ExpFused(-min(Magnitude(x), 105.0f), 0.0f);
@@ -381,8 +381,9 @@ float Softplus(float x)
     return IsNan(x) ? x : max(x, 0.0f) + logarithm;
 }
 
-// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
-// significand, as an integer, is estimated and corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.
@@ -410,9 +411,9 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-// The hyperbolic tangent: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1), without
-// branches.
-// Error at most 1.5 ulp, as measured.
+// The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
+// without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
+// Error at most 1.5 ulp (float), 2.45 ulp (double), as measured.
 float Tanh(float x)
 {
     const float a = Magnitude(x);

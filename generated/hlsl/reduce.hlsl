@@ -320,8 +320,8 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x. It is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
-// Error at most 0.9 ulp, as measured.
+// e^x. A float is multiplied by half of its power of two at last, so that only this can overflow or become subnormal.
+// Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
 float Exp(float x)
 {
     const float a = clamp(x, -110.0f, 90.0f);
@@ -366,7 +366,7 @@ float NormalizeNearOne(float x, out int exponent)
 }
 
 // The natural logarithm; -infinity for zeros, NaN for negative numbers.
-// Error at most 1 ulp, as measured.
+// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
 float Log(float x)
 {
     const uint bits = Bits(x);
@@ -381,8 +381,9 @@ float Log(float x)
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }
 
-// The square root, correctly rounded; Vulkan allows the instruction to be off by several ulp. The root of the
-// significand, as an integer, is estimated and corrected by its exact remainder.
+// The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
+// sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
+// remainder.
 float Sqrt(float x)
 {
     // square = x * 2^(2 n), an integer from 2^46 to 2^48; a subnormal x is taken as the integer that its bits are.

@@ -15,3 +15,15 @@
 // for FRACTION_BITS: 23, 52
 // for LEADING_BITS: 8, 11
 // for BIAS: 127, 1023
+
+// ln 2, also split in two parts, the first of which ends in zero bits; and its reciprocal
+// for LN2: 0.6931472f, 0.6931471805599453L
+// for LN2_HIGH: 0.69314575f, 0.6931471805598903L
+// for LN2_LOW: 1.4286068e-6f, 5.497923018708371e-14L
+// for INVERSE_LN2: 1.442695f, 1.4426950408889634L
+
+// Added and subtracted, rounds to an integer; from where e^x is infinite; up to where x + 1 is 1; from where x + 1 is x
+// for ROUNDER: 12582912.0f, 6755399441055744.0L
+// for MOST_OF_EXP: 89.0f, 710.0L
+// for HALF_ULP: 2.9802322e-8f, 5.551115123125783e-17L
+// for WITHOUT_ONE: 4096.0f, 268435456.0L

@@ -194,9 +194,6 @@ class _Library:
             # Further arguments may be members of the description, or numbers of bits.
             return first in given and types | {"float", "int", "uint"} >= set(others)
 
-        taken = {one.types[0] for one in self.overloads[name]}
-        if "double" in given and "float" in taken and "double" not in taken:
-            raise KeyError(f"the HLSL function {name} takes no doubles")  # they would be rounded to float
         return [one for one in self.overloads[name] if fits(one)] or self.overloads[name]
 
     def _called_by(self, caller: Overload) -> list[Overload]:

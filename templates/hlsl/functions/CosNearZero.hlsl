@@ -11,3 +11,18 @@ float CosNearZero(float high, float low)
     const float head = LessExact(mad(-0.5f, z, 1.0f));
     return head + (mad(-0.5f, z, 1.0f - head) + mad(z * z, p, -high * low));
 }
+
+double CosNearZero(double high, double low)
+{
+    const double z = high * high;
+    double p = -1.1359448245148653e-11L;
+    p = p * z + 2.08757195604387e-09L;
+    p = p * z - 2.755731432614939e-07L;
+    p = p * z + 2.4801587289395865e-05L;
+    p = p * z - 0.0013888888888873992L;
+    p = p * z + 0.0416666666666666L;
+    precise double halfSquare = 0.5L * z;
+    precise double head = 1.0L - halfSquare;
+    precise double result = head + (((1.0L - head) - halfSquare) + (z * z * p - high * low));
+    return result;
+}

@@ -1,7 +1,16 @@
-// e^x / 2 for x at least 0; as a multiple of 2^64, since e^x overflows before the result.
-// needs: ExpTimes
+// e^x / 2 for x at least 0, even where e^x overflows: ln 2 is subtracted in two steps.
+// needs: ExpOfSum
 
 float HalfExp(float x)
 {
-    return ExpTimes(min(x, 89.5f), 0.0f, -65) * 1.8446744e19f;
+    precise float high = x - 0.6931472f;
+    precise float low = ((x - high) - 0.6931472f) + 1.9046544e-9f;
+    return ExpOfSum(high, low);
+}
+
+double HalfExp(double x)
+{
+    precise double high = x - 0.6931471805599453L;
+    precise double low = ((x - high) - 0.6931471805599453L) - 2.3190468138462996e-17L;
+    return ExpOfSum(high, low);
 }

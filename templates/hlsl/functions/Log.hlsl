@@ -1,17 +1,17 @@
 // The natural logarithm; -infinity for zeros, NaN for negative numbers.
-// Error at most 1 ulp, as measured.
+// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
 // needs: Bits Infinity IsNan LogOfParts NormalizeNearOne QuietNan
 
-float Log(float x)
+REAL Log(REAL x)
 {
-    const uint bits = Bits(x);
-    if (IsNan(x) || bits == 0x7f800000u)
+    const WORD bits = Bits(x);
+    if (IsNan(x) || bits == INFINITY)
         return x;
-    if ((bits & 0x7fffffffu) == 0)
+    if ((bits & MAGNITUDE) == 0)
         return Infinity(-1.0f);
-    if (bits > 0x7fffffffu)
+    if (bits > MAGNITUDE)
         return QuietNan(x);
     int exponent;
-    const float scaled = NormalizeNearOne(x, exponent);
+    const REAL scaled = NormalizeNearOne(x, exponent);
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }

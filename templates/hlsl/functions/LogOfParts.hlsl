@@ -12,3 +12,14 @@ float LogOfParts(float f, int exponent, float low)
     DXIL_PRECISE const float result = mad(k, 0.69314575f, f - small);  // the product is exact
     return result;
 }
+
+double LogOfParts(double f, int exponent, double low)
+{
+    const double k = (double)exponent;
+    precise double s = f / (2.0L + f);
+    const double z = s * s;
+    precise double tail = 2.0L * z * (0.3333333333333333L + z * AtanhTail(z));
+    precise double small = s * (f - tail) - (k * 5.497923018708371e-14L + low);
+    precise double result = k * 0.6931471805598903L + (f - small);  // the product is exact
+    return result;
+}

@@ -1,14 +1,14 @@
 // The sine of x radians, of any size; NaN for infinities.
-// Error at most 0.85 ulp, as measured.
+// Error at most 0.85 ulp (float), 0.8 ulp (double), as measured.
 // needs: CosNearZero Magnitude ReduceAngle SinNearZero
 
-float Sin(float x)
+REAL Sin(REAL x)
 {
-    float low;
+    REAL low;
     uint quadrant;
-    const float angle = ReduceAngle(x, low, quadrant);
-    const float sine = SinNearZero(angle, low);
-    const float cosine = CosNearZero(angle, low);
-    DXIL_PRECISE const float result = (quadrant & 1) != 0 ? cosine : sine;
+    const REAL angle = ReduceAngle(x, low, quadrant);
+    const REAL sine = SinNearZero(angle, low);
+    const REAL cosine = CosNearZero(angle, low);
+    DXIL_PRECISE const REAL result = (quadrant & 1) != 0 ? cosine : sine;
     return Magnitude(x) < 1e-9f ? x : (quadrant & 2) != 0 ? -result : result;
 }

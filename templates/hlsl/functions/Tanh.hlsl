@@ -1,7 +1,7 @@
-// The hyperbolic tangent: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1), without
-// branches.
-// Error at most 1.5 ulp, as measured.
-// needs: Bits CopySign ExpTimes Magnitude
+// The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
+// without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
+// Error at most 1.5 ulp (float), 2.45 ulp (double), as measured.
+// needs: Bits CopySign Divide ExpTimes Expm1 IsNan Magnitude
 
 float Tanh(float x)
 {
@@ -17,4 +17,15 @@ float Tanh(float x)
     DXIL_PRECISE const float large = 1.0f - 2.0f * (1.0f / (power + 1.0f));
     const bool isLarge = Bits(a) - 0x3f200000u <= 0x7f800000u - 0x3f200000u;  // not NaN, which the polynomial keeps
     return CopySign(isLarge ? large : small, x);
+}
+
+double Tanh(double x)
+{
+    if (IsNan(x))
+        return x;
+    const double a = Magnitude(x);
+    if (a > 20.0L)
+        return CopySign(1.0L, x);
+    const double t = Expm1(2.0L * a);
+    return CopySign(Divide(t, t + 2.0L), x);
 }
