@@ -1670,7 +1670,8 @@ uint2 LoadPosition(bool isAlong, uint across, uint unit, uint elements, uint thr
 typedef float4 LeftVector;
 #else
 typedef LeftBuffer LeftVector;
-#endifstatic const uint leftUnit = COOPERATIVE_MATRIX ? 8 : LEFT_VECTOR;  // elements
+#endif
+static const uint leftUnit = COOPERATIVE_MATRIX ? 8 : LEFT_VECTOR;  // elements
 static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // adjacent elements
 static const uint leftUnits = TILE_ROWS * stepDepth / leftUnit;
 static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
