@@ -206,9 +206,9 @@ def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | Non
     lists fill two vectors each."""
     kept, of_kinds = shader.kept if form is None else (), shader.constants.known
     firsts = [Declaration("int", f"{one.name}First") for one in kept]
-    ways = [way for way in (shader.within, shader.fast) if way is not None]
-    own_lists = [name for way in ways for name in way.lists]
-    own_scalars = [Declaration("int", name) for way in ways for name in way.scalars]
+    forms = [one for one in (shader.within, shader.fast) if one is not None]
+    own_lists = [name for one in forms for name in one.lists]
+    own_scalars = [Declaration("int", name) for one in forms for name in one.scalars]
     types = {"ints": "int4", "floats": "float4"}
     known = [Declaration(types[one.kind], one.name, "2", 8) for one in of_kinds("ints", "floats")]
     divisors = [one.name for one in shader.constants.divisors.values()]
