@@ -5803,7 +5803,7 @@ typedef struct dmlops_program {
     int64_t level;
     uint64_t defined;
     int64_t slots[64];
-    dmlops_list lists[12];
+    dmlops_list lists[6];
     dmlops_lookups* lookups;
 } dmlops_program;
 
@@ -6220,8 +6220,6 @@ typedef enum dmlops_operation {
     DMLOPS_REPLACE,
     DMLOPS_HAS,
     DMLOPS_FOLLOW,
-    DMLOPS_IF,
-    DMLOPS_SKIP,
     DMLOPS_DONE,
     DMLOPS_SET_NUMBER,
     DMLOPS_SET_FLAG,
@@ -6230,7 +6228,6 @@ typedef enum dmlops_operation {
     DMLOPS_APPEND_WORD,
     DMLOPS_APPEND_FLOAT_WORD,
     DMLOPS_APPEND_LIST,
-    DMLOPS_APPEND_KEPT,
     DMLOPS_APPEND_FLOATS,
     DMLOPS_APPEND_SWITCH,
     DMLOPS_APPEND_INTEGER,

@@ -11,9 +11,9 @@ from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
 from dmlgen.names import pascal
-from dmlgen.outputs.c_inputs import InputCode, InputProgram, alternatives
+from dmlgen.outputs.c_inputs import InputCode, InputProgram
 from dmlgen.outputs.c_rules import ProgramView
-from dmlgen.outputs.definition_inputs import is_double, lists, records
+from dmlgen.outputs.definition_inputs import is_double, lists, operands
 from dmlgen.outputs.hlsl import gathered, map_params
 from dmlgen.outputs.hlsl_definition import HlslDefinition, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
@@ -402,14 +402,13 @@ def _defined(
         )
         for number, tensor in enumerate(shader.tensors)
     ]
-    double, values, of_forms = is_double(registry, operator), lists(operator, shader), records(shader)
-    code.share([double, *chain(*values.values()), *chain(*map(alternatives, of_forms.values()))])
+    double, values, of_forms = is_double(registry, operator), lists(operator, shader), operands(shader)
+    code.share([double, *chain(*values.values()), *of_forms.values()])
 
     def write(program: InputProgram) -> None:
         program.set("is_double", double)
         _write_lists(program, values)
-        for record in of_forms.values():
-            program.set_all(record)
+        program.set_all(of_forms)
         if shader.fused:
             count = operator.member[shader.fused].count
             number = ir.ONE if count is None else ir.Member(count, ir.INT)
@@ -428,10 +427,9 @@ def _defined(
 
 def _write_lists(program: InputProgram, values: Mapping[str, Sequence[ir.Expr]]) -> None:
     """Sizes of intermediate tensors, and lists and numbers that depend only on the description."""
-    for number, node in enumerate(values["kept_sizes"]):
-        program.append_kept(number, node)
-    for node in values["lists"]:
-        program.statement("APPEND_FLOATS" if node.type == ir.FLOATS else "APPEND_LIST", "lists", node)
+    for field in ("kept_sizes", "lists"):
+        for node in values[field]:
+            program.statement("APPEND_FLOATS" if node.type == ir.FLOATS else "APPEND_LIST", field, node)
     for node in values["elements"]:
         program.append_element(node, stored=False)
     for node in values["bounds"]:

@@ -6,21 +6,19 @@ starts empty, so zeros and empty lists need no statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from dmlgen.expr import ir
 from dmlgen.names import free
 from dmlgen.outputs.c_program import Name, Program
 from dmlgen.outputs.c_rules import Code
-from dmlgen.outputs.definition_inputs import Decision, Values, innermost_first, membership, plain, shared
+from dmlgen.outputs.definition_inputs import innermost_first, membership, plain, shared
 from dmlgen.outputs.hlsl_names import word
-from dmlgen.outputs.statements import indented
 from dmlgen.plans.model import BOOL, ListOf, Record, Type
 from dmlgen.registry import Member, Operator, Registry
 
 _COORDINATE = 0  # the list with the coordinate whose target is wanted
 _STEPS = 5  # nodes of an expression that is worth a name
-_SKIP = 3  # bytes: the operation, and how many bytes it skips
 
 
 class InputCode(Code):
@@ -36,7 +34,7 @@ class InputCode(Code):
     def share(self, values: Iterable[ir.Expr]) -> None:
         """Names what values have in common that takes several steps."""
         whole = list(map(plain, values))
-        common = shared(whole, whole)
+        common = shared(whole)
         taken: set[str] = set()
         for part in (part for node in whole for part in innermost_first(node)):
             if part in common and part not in self.shared and _takes_steps(part):
@@ -76,20 +74,12 @@ class InputProgram(Program):
         """Sets a field to a number, or to a list of numbers."""
         if node == ir.ListOf(()) or (isinstance(node, ir.Number) and node.value == 0):
             return
-        if isinstance(node, ir.Conditional):
-            then, otherwise = node.then, node.otherwise
-            self.choose(node.test, lambda: self.set(path, then), lambda: self.set(path, otherwise))
-            return
         type_ = _at(self._code.record, path)
         kind = "LIST" if isinstance(type_, ListOf) else "FLAG" if type_ == BOOL else "NUMBER"
         self.statement(f"SET_{kind}", path, node)
 
-    def set_all(self, values: Values | Decision) -> None:
+    def set_all(self, values: Mapping[str, ir.Expr]) -> None:
         """Sets fields, by their paths."""
-        if isinstance(values, Decision):
-            then, otherwise = values.then, values.otherwise
-            self.choose(values.test, lambda: self.set_all(then), lambda: self.set_all(otherwise))
-            return
         for path, node in values.items():
             self.set(path, node)
 
@@ -148,37 +138,6 @@ class InputProgram(Program):
                 self.integer(value)
         self._end_line()
 
-    def choose(
-        self, test: ir.Expr, then: Callable[[], None], otherwise: Callable[[], None] = lambda: None
-    ) -> None:
-        """Statements that run if a test holds, and others that run if it does not."""
-        test = self._named(test)
-        self._need([test])
-        if_true, true_size = self._block(then)
-        if_false, false_size = self._block(otherwise)
-        self._op("IF")
-        self.integer(test)
-        self._put(f"DMLOPS_TURN({true_size + (_SKIP if if_false else 0)})", 2)
-        self._end_line()
-        self.lines += indented(if_true)
-        if if_false:
-            self._op("SKIP")
-            self._put(f"DMLOPS_TURN({false_size})", 2)
-            self._end_line()
-            self.lines += indented(if_false)
-        self.size += true_size + false_size
-
-    def append_kept(self, number: int, sizes: ir.Expr) -> None:
-        """Appends the sizes of an intermediate tensor; if it is not needed, an empty list."""
-        if_needed, size = self._block(lambda: self.statement("APPEND_LIST", "kept_sizes", sizes))
-        self._op("APPEND_KEPT")
-        self._put("DMLOPS_FIELD(Definition, kept_sizes)", 2)
-        self._byte(number)
-        self._put(f"DMLOPS_TURN({size})", 2)
-        self._end_line()
-        self.lines += indented(if_needed)
-        self.size += size
-
     def done(self) -> None:
         """The end of all statements."""
         self._op("DONE")
@@ -187,15 +146,6 @@ class InputProgram(Program):
     def _named(self, node: ir.Expr) -> ir.Expr:
         """An expression in which names stand for what it shares with others."""
         return ir.substitute(plain(node), self._code.shared) if self._code.shared else node
-
-    def _block(self, write: Callable[[], None]) -> tuple[list[str], int]:
-        """Statements, and the number of their bytes; names that they define are only known in them."""
-        outer, needed = (self.lines, self.size), set(self._needed)
-        self.lines, self.size = [], 0
-        write()
-        found = self.lines, self.size
-        (self.lines, self.size), self._needed = outer, needed
-        return found
 
     def integer(self, node: ir.Expr) -> None:
         found = membership(node)
@@ -221,20 +171,6 @@ class InputProgram(Program):
                 self.integer(size)
             case _:
                 super()._call(node)
-
-
-def alternatives(values: Values | Decision | ir.Expr) -> Iterator[ir.Expr]:
-    """The values of statements, and the tests that decide which of them run."""
-    match values:
-        case Decision(test=test, then=then, otherwise=otherwise) | ir.Conditional(test, then, otherwise):
-            yield test
-            yield from alternatives(then)
-            yield from alternatives(otherwise)
-        case Mapping():
-            for value in values.values():
-                yield from alternatives(value)
-        case _:
-            yield values
 
 
 def _takes_steps(node: ir.Expr) -> bool:

@@ -1,13 +1,10 @@
-"""Planner inputs of definitions, as expressions of the description, for any language.
-
-A decision that most values of a record depend on is made only once, and what they share is computed once.
-"""
+"""Planner inputs of definitions, as expressions of the description, for any language. What they share is
+computed once."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeAlias
 
 from dmlgen.expr import ir
@@ -18,19 +15,8 @@ from dmlgen.registry import Operator, Registry
 
 VARIABLES = ("d", "i", "j", "k", "l", "m")
 """Of loops, outermost first."""
-Values = Mapping[str, ir.Expr]
-"""Values of a record, by path."""
 Parts: TypeAlias = Callable[[ir.Expr], list[ir.Expr]]
 """The expressions of which another consists."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The values of a record where a test holds, and where it does not."""
-
-    test: ir.Expr
-    then: Values | Decision
-    otherwise: Values | Decision
 
 
 def is_double(registry: Registry, operator: Operator) -> ir.Expr:
@@ -70,36 +56,9 @@ def lists(operator: Operator, shader: HlslDefinition) -> dict[str, list[ir.Expr]
     return found
 
 
-def records(shader: HlslDefinition) -> Mapping[str, Values | Decision]:
-    """The operands of each record, by its path. Only records without inner ones are decided as a whole."""
-    found: dict[str, dict[str, ir.Expr]] = {}
-    for path, node in shader.operands.items():
-        found.setdefault(path.rpartition(".")[0], {})[path] = inlined(node)
-    return {
-        path: _decided(values) if path and not any(one.startswith(f"{path}.") for one in found) else values
-        for path, values in found.items()
-    }
-
-
-def _decided(values: Values) -> Values | Decision:
-    """The values, or the decision that most of them depend on. Ends: each decision removes conditionals."""
-    for node in values.values():
-        if isinstance(node, ir.Conditional):
-            then, otherwise = (
-                {path: _branch(one, node.test, holds) for path, one in values.items()}
-                for holds in (True, False)
-            )
-            if 2 * sum(then[path] != one for path, one in values.items()) > len(values) > 1:
-                return Decision(node.test, _decided(then), _decided(otherwise))
-    return values
-
-
-def _branch(node: ir.Expr, test: ir.Expr, holds: bool) -> ir.Expr:
-    """A value if the test holds, or if it does not."""
-    if isinstance(node, ir.Conditional) and node.test == test:
-        return _branch(node.then if holds else node.otherwise, test, holds)
-    inner = ir.outermost(node, ir.Conditional)
-    return ir.substitute(node, {one: _branch(one, test, holds) for one in inner})
+def operands(shader: HlslDefinition) -> dict[str, ir.Expr]:
+    """The operands of forms, by their paths in the planners' `Definition`."""
+    return {path: inlined(node) for path, node in shader.operands.items()}
 
 
 def plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
@@ -142,12 +101,9 @@ def innermost_first(node: ir.Expr, parts: Parts = ir.children) -> Iterator[ir.Ex
     yield node
 
 
-def shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr], parts: Parts = ir.children) -> set[ir.Expr]:
-    """The common subexpressions that are worth a variable.
-
-    They must be always evaluated by an expression that is `needed`, or available anyway: sizes of tensors,
-    whether present or not.
-    """
+def shared(whole: Collection[ir.Expr], parts: Parts = ir.children) -> set[ir.Expr]:
+    """The common subexpressions that are worth a variable: those that are always evaluated, and sizes of
+    tensors, whether present or not."""
     counts: Counter[ir.Expr] = Counter()
     certain: set[ir.Expr] = set()
     waiting = list(whole)
@@ -158,7 +114,7 @@ def shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr], parts: Parts = i
             waiting += parts(node)
             if isinstance(node, ir.Field) and node.tensor.index is None:
                 certain.add(node)
-    waiting = list(needed)
+    waiting = list(whole)
     while waiting:
         node = waiting.pop()
         if node not in certain:

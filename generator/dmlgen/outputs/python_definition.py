@@ -10,14 +10,12 @@ from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import free, python_variable, snake
 from dmlgen.outputs.definition_inputs import (
     VARIABLES,
-    Decision,
-    Values,
     innermost_first,
     is_double,
     lists,
     membership,
+    operands,
     plain,
-    records,
     shared,
 )
 from dmlgen.outputs.hlsl_definition import HlslDefinition
@@ -30,8 +28,6 @@ from dmlgen.registry import Operator, Registry, Stage
 
 _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
 """Names in a module besides those of functions and of computed values."""
-_THEN, _OTHERWISE = "/then", "/otherwise"
-"""In paths of values that are computed only where a test holds, or only where it does not."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +65,11 @@ def definition_view(
         field: {f"{field}[{number}]": node for number, node in enumerate(nodes)}
         for field, nodes in lists(operator, shader).items()
     }
-    kept = entries.pop("kept_sizes")
-    nodes = {"is_double": is_double(registry, operator)}
+    nodes = {"is_double": is_double(registry, operator), **operands(shader)}
     nodes |= {path: node for one in entries.values() for path, node in one.items()}
-    branches: dict[str, ir.Expr] = {}
-    for path, values in records(shader).items():
-        _settle(path, values, nodes, branches)
-    printer = InputPrinter(registry, operator, nodes, kept | branches)
+    printer = InputPrinter(registry, operator, nodes)
     texts = printer.texts
-    general = _general(operator, shader, entries, texts, list(kept))
+    general = _general(shader, entries, texts)
     absent: dict[str, str] = {}
     taken = {"Definition", "DefinitionShader"}
     fields = [
@@ -104,14 +96,9 @@ def definition_view(
 
 
 def _general(
-    operator: Operator,
-    shader: HlslDefinition,
-    entries: Mapping[str, Mapping[str, ir.Expr]],
-    texts: Mapping[str, str],
-    kept: Sequence[str],
+    shader: HlslDefinition, entries: Mapping[str, Mapping[str, ir.Expr]], texts: Mapping[str, str]
 ) -> dict[str, str]:
     """The fields that every definition has, without those of forms."""
-    sizes = [f"limited({texts[path]}) if wanted >> {number} & 1 else ()" for number, path in enumerate(kept)]
 
     def counted(field: str) -> str:
         """Numbers that shaders take: any integer of a BOOL as 0 or 1."""
@@ -123,8 +110,10 @@ def _general(
     return {
         "is_double": texts["is_double"],
         "tensors": "tensors",
-        "kept_sizes": f"KeptSizes(tensors, SHADER, lambda wanted: {_listed(sizes)})" if sizes else "[]",
-        "lists": _listed(_list(texts[path], node.type) for path, node in entries["lists"].items()),
+        **{
+            field: _listed(_list(texts[path], node.type) for path, node in entries[field].items())
+            for field in ("kept_sizes", "lists")
+        },
         "elements": _listed(f"*pair({texts[path]})" for path in entries["elements"]),
         "numbers": counted("numbers"),
         "bounds": counted("bounds"),
@@ -140,30 +129,11 @@ def _list(text: str, type_: ir.Type) -> str:
     return f"limited([bits(entry) for entry in {text}])" if type_ == ir.FLOATS else f"limited({text})"
 
 
-def _settle(
-    path: str, values: Values | Decision, always: dict[str, ir.Expr], branches: dict[str, ir.Expr]
-) -> None:
-    """Adds the values of a record to those that are always computed. If they are decided as a whole, adds the
-    test to these, with a question mark, and the values on either side to `branches`."""
-    if not isinstance(values, Decision):
-        names = {name.rpartition(".")[2]: node for name, node in values.items()}
-        always |= {f"{path}.{name}" if path else name: node for name, node in names.items()}
-        return
-    always[f"{path}?"] = values.test
-    _settle(f"{path}{_THEN}", values.then, branches, branches)
-    _settle(f"{path}{_OTHERWISE}", values.otherwise, branches, branches)
-
-
 def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], taken: set[str]) -> str:
     """The values under a path: a record with the values of its fields, or nothing."""
     if not isinstance(type_, Record):
         return texts.get(path, "()" if isinstance(type_, ListOf) else "False" if type_ == BOOL else "0")
     taken.add(type_.name)
-    if f"{path}?" in texts:
-        then, otherwise = (
-            _form(type_, f"{path}{branch}", texts, absent, taken) for branch in (_THEN, _OTHERWISE)
-        )
-        return f"({then}) if {texts[f'{path}?']} else {otherwise}"
     if not any(known.startswith(f"{path}.") for known in texts):
         constant = f"NO_{snake(type_.name).upper()}"
         absent[constant] = f"nothing({type_.name})"
@@ -193,23 +163,16 @@ class InputPrinter(DescPrinter, PythonPrinter):
     """Prints expressions over a description whose optional tensors may be absent: `texts`, by name.
 
     Common subexpressions that at least one of them always needs are computed once, in the order of
-    `assignments`, and so are sizes. Of `doubtful` expressions, possibly none is needed.
+    `assignments`, and so are sizes.
     """
 
-    def __init__(
-        self,
-        registry: Registry,
-        operator: Operator,
-        nodes: Mapping[str, ir.Expr],
-        doubtful: Mapping[str, ir.Expr],
-    ) -> None:
+    def __init__(self, registry: Registry, operator: Operator, nodes: Mapping[str, ir.Expr]) -> None:
         super().__init__(registry, operator, Stage.VALUES)
         self.assignments: list[tuple[str, str]] = []
         self._names: dict[ir.Expr, str] = {}
-        certain = {name: plain(node) for name, node in nodes.items()}
-        whole = certain | {name: plain(node) for name, node in doubtful.items()}
-        common = shared(certain.values(), whole.values(), _parts)
-        taken = {*_OWN, *VARIABLES, "inputs", "tensor_of", "wanted"}
+        whole = {name: plain(node) for name, node in nodes.items()}
+        common = shared(whole.values(), _parts)
+        taken = {*_OWN, *VARIABLES, "inputs", "tensor_of"}
         for node in whole.values():
             for part in innermost_first(node, _parts):
                 if part in common and part not in self._names:

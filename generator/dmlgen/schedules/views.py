@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import match
@@ -83,8 +83,7 @@ def view_in(output: str, value: ir.Expr, target: str, numbers: Mapping[str, int]
         return NO_VIEW
     rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
     place = ir.Call("align", (ir.ListOf(tuple(entries)), rank, ir.ZERO), ir.INTS)
-    found_view = _placed(numbers[output], place, bounds)
-    return either(ir.Present(ir.Tensor(output)), found_view, NO_VIEW)
+    return _placed(numbers[output], place, bounds)
 
 
 def _view(node: ir.Expr, numbers: Mapping[str, int], bounds: _Bounds) -> View:
@@ -96,7 +95,7 @@ def _view(node: ir.Expr, numbers: Mapping[str, int], bounds: _Bounds) -> View:
     decided = _decision(inner)
     if decided is not None:
         yes, no = (_view(_decided(node, decided, holds), numbers, bounds) for holds in (True, False))
-        return either(decided, yes, no)
+        return _where(decided, yes, no)
     with suppress(Unfit):
         match node:
             case ir.Conditional(test, then):
@@ -104,13 +103,21 @@ def _view(node: ir.Expr, numbers: Mapping[str, int], bounds: _Bounds) -> View:
                 more = [bound for one in tests if not is_known(one) for bound in _bounds(one)]
                 found = _view(then, numbers, (*bounds, *more))
                 for one in filter(is_known, tests):
-                    found = either(one, found, NO_VIEW)
+                    found = _where(one, found, NO_VIEW)
                 return found
             case ir.Binary("+", one, ir.Number(value=0)):
                 return _view(one, numbers, bounds)
             case ir.Load(tensor, coordinate):
                 return _placed(numbers[tensor.entry], _each(coordinate, _sum), bounds)
     return NO_VIEW
+
+
+def _where(test: ir.Expr, one: View, other: View) -> View:
+    """One view where a test holds, and another elsewhere; where there is none, only its tensor tells."""
+    if NO_VIEW.tensor in (one.tensor, other.tensor):
+        some = other if one.tensor == NO_VIEW.tensor else one
+        return replace(some, tensor=either(test, one.tensor, other.tensor))
+    return either(test, one, other)
 
 
 def _placed(number: int, coordinate: ir.Expr, bounds: _Bounds) -> View:

@@ -17,7 +17,6 @@ from ..tensor import TensorDesc
 from .fused import activation_parameter
 from .plans.definition_types import Activation, Definition, DefinitionShader
 from .plans.operands import MAX_RANK, NO_MEMBER, PLACEHOLDER, Buffer, Sizes, Tensor
-from .plans.pass_selection import needed
 from .plans.planning import Refused
 from .plans.reasons import Reason
 
@@ -114,25 +113,6 @@ def _activation(desc: Description, known: Sequence[int]) -> Activation:
     if kind not in known:
         return Activation(kind, 0, 0)
     return Activation(kind, *(bits(activation_parameter(desc, index)) for index in range(2)))
-
-
-class KeptSizes(Sequence[Sizes]):
-    """The sizes of intermediate tensors. `sizes` computes those that lead to outputs, given as bits; those of
-    others may be meaningless. They are computed on first access, which few planners need."""
-
-    def __init__(
-        self, tensors: list[Tensor], shader: DefinitionShader, sizes: Callable[[int], list[Sizes]]
-    ) -> None:
-        self._tensors, self._shader, self._sizes = tensors, shader, sizes
-        self._found: list[Sizes] | None = None
-
-    def __getitem__(self, index: Any) -> Any:
-        if self._found is None:
-            self._found = self._sizes(needed(self._tensors, self._shader))
-        return self._found[index]
-
-    def __len__(self) -> int:
-        return len(self._shader.kept)
 
 
 def nothing(record: type[Record]) -> Record:

@@ -67,20 +67,20 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR0, desc.InputTensor),
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
+    number = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
+    number2 = tuple(desc.Strides[d] for d in range(desc.DimensionCount))
+    number3 = tuple(desc.Dilations[d] for d in range(desc.DimensionCount))
     input_sizes = desc.InputTensor.Sizes[2:]
-    number = tuple(
+    number4 = tuple(
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
     )
-    number2 = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
-    number3 = tuple(desc.Strides[d] for d in range(desc.DimensionCount))
-    number4 = tuple(desc.Dilations[d] for d in range(desc.DimensionCount))
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         [],
         [
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
-            limited(desc.WindowSize), limited(number),
+            limited(desc.WindowSize), limited(number4),
         ],
         [],
         [1 if desc.IncludePadding else 0],
@@ -88,14 +88,14 @@ def inputs(desc: Any, index: int) -> Definition:
         [],
         NO_FACTORS,
         Sliding(
-            desc.WindowSize, Frame(number2, number3, number4),
+            desc.WindowSize, Frame(number, number2, number3),
             Frame(
                 tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
                 if desc.IncludePadding
-                else number2,
-                number3, number4,
+                else number,
+                number2, number3,
             ),
-            number if desc.IncludePadding else input_sizes,
+            number4 if desc.IncludePadding else input_sizes,
         ),
         NO_ATTENTION_VIEWS,
         NO_ROWS,

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -68,12 +68,12 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR0, desc.InputGradientTensor),
         tensor_of(TENSOR1, desc.OutputGradientTensor),
     ]
-    output_gradient_sizes = desc.OutputGradientTensor.Sizes[2:]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
+    output_gradient_sizes = desc.OutputGradientTensor.Sizes[2:]
     return Definition(
         desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(tensors, SHADER, lambda wanted: [limited(input_gradient_sizes) if wanted >> 0 & 1 else ()]),
+        [limited(input_gradient_sizes)],
         [
             limited(desc.Strides), limited(desc.StartPadding),
             limited(

@@ -77,15 +77,15 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, desc.BiasTensor),
         tensor_of(TENSOR3, desc.OutputTensor),
     ]
+    is_forward = desc.Direction == CONVOLUTION_DIRECTION_FORWARD
     output_sizes = desc.OutputTensor.Sizes
+    output_dimension_count = len(output_sizes)
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
     input_dimension_count = len(input_sizes) - 2
-    any_is_output_padding_entry = any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count))
-    is_forward = desc.Direction == CONVOLUTION_DIRECTION_FORWARD
     is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
-    output_dimension_count = len(output_sizes)
+    any_is_output_padding_entry = any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count))
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,

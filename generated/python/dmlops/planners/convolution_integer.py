@@ -79,14 +79,14 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR3, desc.FilterZeroPointTensor),
         tensor_of(TENSOR4, desc.OutputTensor),
     ]
+    filter_data_type = desc.FilterTensor.DataType
+    input_data_type = desc.InputTensor.DataType
     output_sizes = desc.OutputTensor.Sizes
+    output_dimension_count = len(output_sizes)
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
     input_dimension_count = len(input_sizes) - 2
-    filter_data_type = desc.FilterTensor.DataType
-    input_data_type = desc.InputTensor.DataType
-    output_dimension_count = len(output_sizes)
     number = tuple(1 for d in range(input_dimension_count))
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,

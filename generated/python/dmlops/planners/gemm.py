@@ -8,16 +8,7 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import (
-    DefinitionPlanner,
-    KeptSizes,
-    absent,
-    activations,
-    bits,
-    limited,
-    nothing,
-    tensor_of,
-)
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -86,16 +77,16 @@ def inputs(desc: Any, index: int) -> Definition:
     output_sizes = desc.OutputTensor.Sizes
     output_dimension_count = len(output_sizes)
     output_dimension_count2 = output_dimension_count - 2
+    number = tuple(d for d in range(output_dimension_count2))
     is_none = desc.TransA == MATRIX_TRANSFORM_NONE
     is_none2 = desc.TransB == MATRIX_TRANSFORM_NONE
     output_dimension_count3 = output_dimension_count - 1
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = entry(a_sizes, len(a_sizes) - (1 if is_none else 2))
-    number = tuple(d for d in range(output_dimension_count2))
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(tensors, SHADER, lambda wanted: [limited(output_sizes) if wanted >> 0 & 1 else ()]),
+        [limited(output_sizes)],
         [],
         [],
         [

@@ -8,16 +8,7 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import (
-    DefinitionPlanner,
-    KeptSizes,
-    absent,
-    activations,
-    bits,
-    limited,
-    nothing,
-    tensor_of,
-)
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -107,9 +98,14 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = entry(input_sizes, 1)
     recurrence_sizes = desc.RecurrenceTensor.Sizes
-    recurrence_sizes_entry = entry(recurrence_sizes, 3)
-    number = 4 * recurrence_sizes_entry
-    number2 = (4, recurrence_sizes_entry)
+    recurrence_sizes_entry = entry(recurrence_sizes, 1)
+    input_sizes_entry2 = entry(input_sizes, 2)
+    recurrence_sizes_entry2 = entry(recurrence_sizes, 3)
+    number = 4 * recurrence_sizes_entry2
+    input_sizes_entry3 = (
+        input_sizes_entry + 1, recurrence_sizes_entry, input_sizes_entry2, recurrence_sizes_entry2,
+    )
+    number2 = (4, recurrence_sizes_entry2)
     return Definition(
         (
             desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
@@ -127,33 +123,13 @@ def inputs(desc: Any, index: int) -> Definition:
             else False
         ),
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited((input_sizes_entry, entry(recurrence_sizes, 1), entry(input_sizes, 2), number))
-                if wanted >> 0 & 1
-                else (),
-                limited(
-                    (
-                        input_sizes_entry + 1, entry(recurrence_sizes, 1), entry(input_sizes, 2),
-                        recurrence_sizes_entry,
-                    )
-                )
-                if wanted >> 1 & 1
-                else (),
-                limited(
-                    (
-                        input_sizes_entry + 1, entry(recurrence_sizes, 1), entry(input_sizes, 2),
-                        recurrence_sizes_entry,
-                    )
-                )
-                if wanted >> 2 & 1
-                else (),
-            ],
-        ),
+        [
+            limited((input_sizes_entry, recurrence_sizes_entry, input_sizes_entry2, number)),
+            limited(input_sizes_entry3), limited(input_sizes_entry3),
+        ],
         [
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)),
-            limited((3, recurrence_sizes_entry)), limited(number2), limited(number2),
+            limited((3, recurrence_sizes_entry2)), limited(number2), limited(number2),
         ],
         [],
         [

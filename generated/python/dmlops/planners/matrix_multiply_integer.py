@@ -76,13 +76,13 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR3, desc.BZeroPointTensor),
         tensor_of(TENSOR4, desc.OutputTensor),
     ]
+    a_data_type = desc.ATensor.DataType
+    b_data_type = desc.BTensor.DataType
     output_dimension_count = len(desc.OutputTensor.Sizes)
     output_dimension_count2 = output_dimension_count - 1
     output_dimension_count3 = output_dimension_count - 2
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
-    a_data_type = desc.ATensor.DataType
-    b_data_type = desc.BTensor.DataType
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,

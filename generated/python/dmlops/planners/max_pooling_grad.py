@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -73,7 +73,7 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(tensors, SHADER, lambda wanted: [limited(input_gradient_sizes) if wanted >> 0 & 1 else ()]),
+        [limited(input_gradient_sizes)],
         [
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding),
             limited(desc.InputTensor.Sizes[2:]), limited(desc.WindowSize), limited(input_gradient_sizes[2:]),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -72,9 +72,7 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER, lambda wanted: [limited(desc.OutputTensor.Sizes) if wanted >> 0 & 1 else ()]
-        ),
+        [limited(desc.OutputTensor.Sizes)],
         [],
         [],
         [],

@@ -9,7 +9,7 @@ from typing import Any
 from .. import enums
 from ..arithmetic import align, entry, quotient
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -112,7 +112,14 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR13, desc.OutputPresentKeyTensor),
         tensor_of(TENSOR14, desc.OutputPresentValueTensor),
     ]
+    query_head_count = quotient(desc.QueryHeadCount, desc.KeyValueHeadCount)
     query_sizes = sizes_of(desc.QueryTensor)
+    query_dimension_count = len(query_sizes)
+    past_key_sizes = sizes_of(desc.PastKeyTensor)
+    past_key_dimension_count = len(past_key_sizes)
+    past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
+    key_sizes = sizes_of(desc.KeyTensor)
+    key_dimension_count = len(key_sizes)
     stacked_query_key_sizes = sizes_of(desc.StackedQueryKeyTensor)
     stacked_query_key_value_sizes = sizes_of(desc.StackedQueryKeyValueTensor)
     query = (
@@ -131,22 +138,26 @@ def inputs(desc: Any, index: int) -> Definition:
         else (0, 0, 0)
     )
     query_entry = quotient(entry(query, 2), desc.QueryHeadCount)
-    key_sizes = sizes_of(desc.KeyTensor)
-    key_dimension_count = len(key_sizes)
+    query_entry2 = entry(query, 1)
     key = (
         entry(key_sizes, key_dimension_count - 2)
         if desc.KeyTensor is not None
         else entry(sizes_of(desc.StackedKeyValueTensor), 1)
         if desc.StackedKeyValueTensor is not None
-        else entry(query, 1)
+        else query_entry2
         if desc.StackedQueryKeyTensor is not None or desc.StackedQueryKeyValueTensor is not None
         else 0
     )
     key2 = (key,)
+    min_ = (min(past_key, past_key),)
+    output_present_key_sizes = sizes_of(desc.OutputPresentKeyTensor)
+    output_present_key_dimension_count = len(output_present_key_sizes)
     value_sizes = sizes_of(desc.ValueTensor)
     value_dimension_count = len(value_sizes)
     past_value_sizes = sizes_of(desc.PastValueTensor)
     past_value_dimension_count = len(past_value_sizes)
+    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
+    output_dimension_count = len(desc.OutputTensor.Sizes)
     value = (
         quotient(entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount)
         if desc.ValueTensor is not None
@@ -156,22 +167,14 @@ def inputs(desc: Any, index: int) -> Definition:
         if desc.PastValueTensor is not None
         else query_entry
     )
-    query_head_count = quotient(desc.QueryHeadCount, desc.KeyValueHeadCount)
     query_head_count2 = (desc.QueryHeadCount, value)
-    output_present_key_sizes = sizes_of(desc.OutputPresentKeyTensor)
-    output_present_key_dimension_count = len(output_present_key_sizes)
-    past_key_sizes = sizes_of(desc.PastKeyTensor)
-    past_key_dimension_count = len(past_key_sizes)
-    past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
+    query_entry3 = entry(query, 0)
     past_sequence_lengths = (
         entry(output_present_key_sizes, output_present_key_dimension_count - 2)
         if desc.PastSequenceLengthsTensor is not None and desc.OutputPresentKeyTensor is not None
         else past_key + key
     )
     mask_sizes = sizes_of(desc.MaskTensor)
-    query_dimension_count = len(query_sizes)
-    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
-    output_dimension_count = len(desc.OutputTensor.Sizes)
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or (
@@ -185,23 +188,12 @@ def inputs(desc: Any, index: int) -> Definition:
             else False
         ),
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited((entry(query, 0), desc.QueryHeadCount, entry(query, 1), query_entry))
-                if wanted >> 0 & 1
-                else (),
-                limited((entry(query, 0), desc.KeyValueHeadCount, past_sequence_lengths, query_entry))
-                if wanted >> 1 & 1
-                else (),
-                limited((entry(query, 0), desc.KeyValueHeadCount, past_sequence_lengths, value))
-                if wanted >> 2 & 1
-                else (),
-                limited((entry(query, 0), desc.QueryHeadCount, entry(query, 1), value))
-                if wanted >> 3 & 1
-                else (),
-            ],
-        ),
+        [
+            limited((query_entry3, desc.QueryHeadCount, query_entry2, query_entry)),
+            limited((query_entry3, desc.KeyValueHeadCount, past_sequence_lengths, query_entry)),
+            limited((query_entry3, desc.KeyValueHeadCount, past_sequence_lengths, value)),
+            limited((query_entry3, desc.QueryHeadCount, query_entry2, value)),
+        ],
         [
             limited((desc.QueryHeadCount, query_entry)), limited(key2),
             limited((desc.KeyValueHeadCount, query_entry)), limited((desc.KeyValueHeadCount, value)),
@@ -229,157 +221,150 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         AttentionViews(
-            (View(-1, (), (), (), (), (), ()))
-            if desc.BiasTensor is not None
-            else (
-                View(
-                    0, align((0, 0, 0), query_dimension_count, 0),
-                    align((1, 0, 0), query_dimension_count, 0),
-                    align(
-                        (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
-                        query_dimension_count, 0,
-                    ),
-                    align((0, 1, 0), query_dimension_count, 0), align((0, 0, 1), query_dimension_count, 0),
-                    (),
+            View(
+                -1
+                if desc.BiasTensor is not None
+                else 0
+                if desc.QueryTensor is not None
+                else 3
+                if desc.StackedQueryKeyTensor is not None
+                else 5,
+                align((0, 0, 0), query_dimension_count, 0)
+                if desc.QueryTensor is not None
+                else (0, 0, 0, 0, 0),
+                align((1, 0, 0), query_dimension_count, 0)
+                if desc.QueryTensor is not None
+                else (1, 0, 0, 0, 0),
+                align(
+                    (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
+                    query_dimension_count, 0,
                 )
-            )
-            if desc.QueryTensor is not None
-            else View(
-                3 if desc.StackedQueryKeyTensor is not None else 5, (0, 0, 0, 0, 0), (1, 0, 0, 0, 0),
-                (0, 0, 1, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 1), (),
+                if desc.QueryTensor is not None
+                else (0, 0, 1, 0, 0),
+                align((0, 1, 0), query_dimension_count, 0)
+                if desc.QueryTensor is not None
+                else (0, 1, 0, 0, 0),
+                align((0, 0, 1), query_dimension_count, 0)
+                if desc.QueryTensor is not None
+                else (0, 0, 0, 0, 1),
+                (),
             ),
-            (View(-1, (), (), (), (), (), ()))
-            if desc.PastSequenceLengthsTensor is not None
-            else (View(-1, (), (), (), (), (), ()))
-            if desc.BiasTensor is not None
-            else (
-                View(
-                    1, (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
-                    (*align((1, 0, 0), key_dimension_count, 0), 0),
-                    (*align((0, 0, query_entry), key_dimension_count, 0), 0),
-                    (*align((0, 1, 0), key_dimension_count, 0), 1),
-                    (*align((0, 0, 1), key_dimension_count, 0), 0),
-                    (entry(key_sizes, key_dimension_count - 2),),
-                )
-            )
-            if desc.KeyTensor is not None
-            else View(
-                3
+            View(
+                -1
+                if desc.PastSequenceLengthsTensor is not None
+                else -1
+                if desc.BiasTensor is not None
+                else 1
+                if desc.KeyTensor is not None
+                else 3
                 if desc.StackedQueryKeyTensor is not None
                 else 4
                 if desc.StackedKeyValueTensor is not None
                 else 5,
-                (0, 0 - past_key, 0, 1, 0, 0 - past_key)
+                (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key)
+                if desc.KeyTensor is not None
+                else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
                 if desc.StackedQueryKeyTensor is not None
                 else (0, 0 - past_key, 0, 0, 0, 0 - past_key)
                 if desc.StackedKeyValueTensor is not None
                 else (0, 0 - past_key, 0, 1, 0, 0 - past_key),
-                (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0),
-                (
-                    entry(sizes_of(desc.StackedKeyValueTensor), 1)
-                    if desc.StackedKeyValueTensor is not None
-                    else entry(query, 1)
-                    if desc.StackedQueryKeyTensor is not None or desc.StackedQueryKeyValueTensor is not None
-                    else 0,
-                ),
+                (*align((1, 0, 0), key_dimension_count, 0), 0)
+                if desc.KeyTensor is not None
+                else (1, 0, 0, 0, 0, 0),
+                (*align((0, 0, query_entry), key_dimension_count, 0), 0)
+                if desc.KeyTensor is not None
+                else (0, 0, 1, 0, 0, 0),
+                (*align((0, 1, 0), key_dimension_count, 0), 1)
+                if desc.KeyTensor is not None
+                else (0, 1, 0, 0, 0, 1),
+                (*align((0, 0, 1), key_dimension_count, 0), 0)
+                if desc.KeyTensor is not None
+                else (0, 0, 0, 0, 1, 0),
+                key2,
             ),
-            (View(-1, (), (), (), (), (), ()))
-            if desc.PastSequenceLengthsTensor is not None
-            else (View(-1, (), (), (), (), (), ()))
-            if desc.BiasTensor is not None
-            else (
-                View(
-                    2, (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
-                    (*align((1, 0, 0), value_dimension_count, 0), 0),
-                    (
-                        *align(
-                            (
-                                0, 0,
-                                quotient(
-                                    entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount
-                                ),
-                            ),
-                            value_dimension_count, 0,
-                        ),
-                        0,
-                    ),
-                    (*align((0, 1, 0), value_dimension_count, 0), 1),
-                    (*align((0, 0, 1), value_dimension_count, 0), 0), key2,
-                )
-            )
-            if desc.ValueTensor is not None
-            else View(
-                4 if desc.StackedKeyValueTensor is not None else 5,
-                (0, 0 - past_key, 0, 1, 0, 0 - past_key)
+            View(
+                -1
+                if desc.PastSequenceLengthsTensor is not None
+                else -1
+                if desc.BiasTensor is not None
+                else 2
+                if desc.ValueTensor is not None
+                else 4
+                if desc.StackedKeyValueTensor is not None
+                else 5,
+                (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key)
+                if desc.ValueTensor is not None
+                else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
                 if desc.StackedKeyValueTensor is not None
                 else (0, 0 - past_key, 0, 2, 0, 0 - past_key),
-                (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0), key2,
-            ),
-            (
-                View(
-                    12, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
-                    (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
-                    (*align((0, 0, value), output_dimension_count, 0), 1, 0),
-                    (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                    (*align((0, 0, 1), output_dimension_count, 0), 0, 1), query_head_count2,
-                )
-            )
-            if desc.OutputTensor is not None
-            else View(-1, (), (), (), (), (), ()),
-            (View(-1, (), (), (), (), (), ()))
-            if desc.PastSequenceLengthsTensor is not None
-            else (
-                View(
-                    9, (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
-                    (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
-                    (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
-                    (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
-                    (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0),
-                    (
-                        min(
-                            entry(past_key_sizes, past_key_dimension_count - 2),
-                            entry(past_key_sizes, past_key_dimension_count - 2),
+                (*align((1, 0, 0), value_dimension_count, 0), 0)
+                if desc.ValueTensor is not None
+                else (1, 0, 0, 0, 0, 0),
+                (
+                    *align(
+                        (
+                            0, 0,
+                            quotient(entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount),
                         ),
+                        value_dimension_count, 0,
                     ),
+                    0,
                 )
-            )
-            if desc.PastKeyTensor is not None
-            else View(-1, (), (), (), (), (), ()),
-            (View(-1, (), (), (), (), (), ()))
-            if desc.PastSequenceLengthsTensor is not None
-            else (
-                View(
-                    10, (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
-                    (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
-                    (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
-                    (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
-                    (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), (min(past_key, past_key),),
-                )
-            )
-            if desc.PastValueTensor is not None
-            else View(-1, (), (), (), (), (), ()),
-            (
-                View(
-                    13, align((0, 0, 0, 0), output_present_key_dimension_count, 0),
-                    align((1, 0, 0, 0), output_present_key_dimension_count, 0),
-                    align((0, 1, 0, 0), output_present_key_dimension_count, 0),
-                    align((0, 0, 1, 0), output_present_key_dimension_count, 0),
-                    align((0, 0, 0, 1), output_present_key_dimension_count, 0), (),
-                )
-            )
-            if desc.OutputPresentKeyTensor is not None
-            else View(-1, (), (), (), (), (), ()),
-            (
-                View(
-                    14, align((0, 0, 0, 0), output_present_value_dimension_count, 0),
-                    align((1, 0, 0, 0), output_present_value_dimension_count, 0),
-                    align((0, 1, 0, 0), output_present_value_dimension_count, 0),
-                    align((0, 0, 1, 0), output_present_value_dimension_count, 0),
-                    align((0, 0, 0, 1), output_present_value_dimension_count, 0), (),
-                )
-            )
-            if desc.OutputPresentValueTensor is not None
-            else View(-1, (), (), (), (), (), ()),
+                if desc.ValueTensor is not None
+                else (0, 0, 1, 0, 0, 0),
+                (*align((0, 1, 0), value_dimension_count, 0), 1)
+                if desc.ValueTensor is not None
+                else (0, 1, 0, 0, 0, 1),
+                (*align((0, 0, 1), value_dimension_count, 0), 0)
+                if desc.ValueTensor is not None
+                else (0, 0, 0, 0, 1, 0),
+                key2,
+            ),
+            View(
+                12, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
+                (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
+                (*align((0, 0, value), output_dimension_count, 0), 1, 0),
+                (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
+                (*align((0, 0, 1), output_dimension_count, 0), 0, 1), query_head_count2,
+            ),
+            View(
+                -1
+                if desc.PastSequenceLengthsTensor is not None
+                else 9
+                if desc.PastKeyTensor is not None
+                else -1,
+                (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
+                (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
+                (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
+                (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
+                (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0), min_,
+            ),
+            View(
+                -1
+                if desc.PastSequenceLengthsTensor is not None
+                else 10
+                if desc.PastValueTensor is not None
+                else -1,
+                (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
+                (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
+                (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
+                (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
+                (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), min_,
+            ),
+            View(
+                13, align((0, 0, 0, 0), output_present_key_dimension_count, 0),
+                align((1, 0, 0, 0), output_present_key_dimension_count, 0),
+                align((0, 1, 0, 0), output_present_key_dimension_count, 0),
+                align((0, 0, 1, 0), output_present_key_dimension_count, 0),
+                align((0, 0, 0, 1), output_present_key_dimension_count, 0), (),
+            ),
+            View(
+                14, align((0, 0, 0, 0), output_present_value_dimension_count, 0),
+                align((1, 0, 0, 0), output_present_value_dimension_count, 0),
+                align((0, 1, 0, 0), output_present_value_dimension_count, 0),
+                align((0, 0, 1, 0), output_present_value_dimension_count, 0),
+                align((0, 0, 0, 1), output_present_value_dimension_count, 0), (),
+            ),
             query_head_count,
         ),
         NO_ROWS,

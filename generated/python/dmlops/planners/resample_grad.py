@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -74,10 +74,7 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [limited((desc.DimensionCount, number)) if wanted >> 0 & 1 else ()],
-        ),
+        [limited((desc.DimensionCount, number))],
         [
             limited([bits(entry) for entry in desc.Scales]),
             limited([bits(entry) for entry in desc.OutputPixelOffsets]),

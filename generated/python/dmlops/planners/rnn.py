@@ -8,15 +8,7 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import (
-    DefinitionPlanner,
-    KeptSizes,
-    absent,
-    activations,
-    limited,
-    nothing,
-    tensor_of,
-)
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -96,9 +88,11 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = entry(input_sizes, 1)
     recurrence_sizes = desc.RecurrenceTensor.Sizes
-    recurrence_sizes_entry = entry(recurrence_sizes, 3)
-    number = 1 * recurrence_sizes_entry
-    number2 = (1, recurrence_sizes_entry)
+    recurrence_sizes_entry = entry(recurrence_sizes, 1)
+    input_sizes_entry2 = entry(input_sizes, 2)
+    recurrence_sizes_entry2 = entry(recurrence_sizes, 3)
+    number = 1 * recurrence_sizes_entry2
+    number2 = (1, recurrence_sizes_entry2)
     return Definition(
         (
             desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
@@ -111,22 +105,12 @@ def inputs(desc: Any, index: int) -> Definition:
             else False
         ),
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited((input_sizes_entry, entry(recurrence_sizes, 1), entry(input_sizes, 2), number))
-                if wanted >> 0 & 1
-                else (),
-                limited(
-                    (
-                        input_sizes_entry + 1, entry(recurrence_sizes, 1), entry(input_sizes, 2),
-                        recurrence_sizes_entry,
-                    )
-                )
-                if wanted >> 1 & 1
-                else (),
-            ],
-        ),
+        [
+            limited((input_sizes_entry, recurrence_sizes_entry, input_sizes_entry2, number)),
+            limited(
+                (input_sizes_entry + 1, recurrence_sizes_entry, input_sizes_entry2, recurrence_sizes_entry2)
+            ),
+        ],
         [
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
             limited(number2),

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -77,20 +77,16 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, desc.BatchIndicesTensor),
         tensor_of(TENSOR3, desc.OutputTensor),
     ]
-    output_sizes = desc.OutputTensor.Sizes
     roi_sizes = desc.ROITensor.Sizes
+    roi_sizes_entry = (entry(roi_sizes, len(roi_sizes) - 2), 2)
+    output_sizes = desc.OutputTensor.Sizes
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited((entry(roi_sizes, len(roi_sizes) - 2), 2)) if wanted >> 0 & 1 else (),
-                limited((entry(roi_sizes, len(roi_sizes) - 2), 2)) if wanted >> 1 & 1 else (),
-                limited((entry(roi_sizes, len(roi_sizes) - 2), 2)) if wanted >> 2 & 1 else (),
-                limited((entry(roi_sizes, len(roi_sizes) - 2), 2)) if wanted >> 3 & 1 else (),
-            ],
-        ),
+        [
+            limited(roi_sizes_entry), limited(roi_sizes_entry), limited(roi_sizes_entry),
+            limited(roi_sizes_entry),
+        ],
         [],
         [],
         [

@@ -9,7 +9,7 @@ from typing import Any
 from .. import enums
 from ..arithmetic import entry
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -89,16 +89,17 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR4, desc.OutputGradientTensor),
         tensor_of(TENSOR5, desc.OutputROIGradientTensor),
     ]
-    input_gradient_sizes = desc.InputGradientTensor.Sizes
-    input_gradient_sizes2 = input_gradient_sizes[2:]
     roi_sizes = desc.ROITensor.Sizes
     roi_sizes_entry = entry(roi_sizes, len(roi_sizes) - 2)
+    input_gradient_sizes = desc.InputGradientTensor.Sizes
+    input_gradient_sizes2 = input_gradient_sizes[2:]
     roi_sizes_entry2 = (roi_sizes_entry, *input_gradient_sizes2)
+    roi_sizes_entry3 = (roi_sizes_entry, 2)
     input_gradient_sizes_entry = entry(input_gradient_sizes, 2)
-    number = 1 + 2
-    input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
     output_gradient_sizes = sizes_of(desc.OutputGradientTensor)
     input_sizes = sizes_of(desc.InputTensor)
+    number = 1 + 2
+    input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
     return Definition(
         (
             desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
@@ -111,40 +112,27 @@ def inputs(desc: Any, index: int) -> Definition:
             else False
         ),
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited((roi_sizes_entry, 2)) if wanted >> 0 & 1 else (),
-                limited((roi_sizes_entry, 2)) if wanted >> 1 & 1 else (),
-                limited((roi_sizes_entry, 2)) if wanted >> 2 & 1 else (),
-                limited((roi_sizes_entry, 2)) if wanted >> 3 & 1 else (),
-                limited(
-                    (
-                        roi_sizes_entry, input_gradient_sizes_entry,
-                        entry(output_gradient_sizes, 2)
-                        if desc.OutputGradientTensor is not None
-                        else entry(input_sizes, 2),
-                    )
+        [
+            limited(roi_sizes_entry3), limited(roi_sizes_entry3), limited(roi_sizes_entry3),
+            limited(roi_sizes_entry3),
+            limited(
+                (
+                    roi_sizes_entry, input_gradient_sizes_entry,
+                    entry(output_gradient_sizes, 2)
+                    if desc.OutputGradientTensor is not None
+                    else entry(input_sizes, 2),
                 )
-                if wanted >> 4 & 1
-                else (),
-                limited(
-                    (
-                        roi_sizes_entry, input_gradient_sizes_entry2,
-                        entry(output_gradient_sizes, number)
-                        if desc.OutputGradientTensor is not None
-                        else entry(input_sizes, number),
-                    )
+            ),
+            limited(
+                (
+                    roi_sizes_entry, input_gradient_sizes_entry2,
+                    entry(output_gradient_sizes, number)
+                    if desc.OutputGradientTensor is not None
+                    else entry(input_sizes, number),
                 )
-                if wanted >> 5 & 1
-                else (),
-                limited(
-                    input_gradient_sizes if desc.ReductionFunction == REDUCE_FUNCTION_MAX else (1, 1, 1, 1)
-                )
-                if wanted >> 6 & 1
-                else (),
-            ],
-        ),
+            ),
+            limited(input_gradient_sizes if desc.ReductionFunction == REDUCE_FUNCTION_MAX else (1, 1, 1, 1)),
+        ],
         [limited(input_gradient_sizes2), limited(input_gradient_sizes[1:]), limited(roi_sizes_entry2)],
         [],
         [

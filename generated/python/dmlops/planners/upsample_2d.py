@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -74,10 +74,7 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [limited((input_dimension_count, number)) if wanted >> 0 & 1 else ()],
-        ),
+        [limited((input_dimension_count, number))],
         [],
         [],
         [

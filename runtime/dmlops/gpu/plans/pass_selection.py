@@ -54,11 +54,6 @@ def is_needed(one: Pass, there: int, wanted: int) -> bool:
     return one.writes & wanted != 0 or one.outputs & there != 0
 
 
-def needed(tensors: Tensors, shader: DefinitionShader) -> int:
-    """The intermediate tensors that lead to outputs, and those written along with them, as bits."""
-    return leading(list(shader.passes), present(tensors))
-
-
 def leading(passes: Passes, there: int) -> int:
     """The intermediate tensors that lead to some passes, if the tensors in `there` are present. Goes
     backwards, since passes read what earlier ones write; only recurrences are circular. Ends because
