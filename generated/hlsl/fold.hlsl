@@ -25,7 +25,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   DOUBLE     defined if an output is FLOAT64: floats are then computed in double precision
-//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -70,9 +69,6 @@
 #endif
 
 // What only some passes define
-#ifndef BYTES
-#define BYTES 0
-#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif
@@ -380,21 +376,7 @@ List Numbered(uint number)
 void WriteElement(uint item, List at)
 {
 #if PASS == 0  // OutputTensor
-#if BYTES
-    List begin = at;
-    begin.entries[RANK - 1] *= 4;
-    uint word = 0;
-    [loop]
-    for (int k = 0; k < 4; k++)
-    {
-        List at = begin;
-        at.entries[RANK - 1] += k;
-        word |= ((uint)OutputSum(at) & 0xff) << (8 * k);
-    }
-    outputTensor[OffsetInOutput(begin) / 4] = word;
-#else
     WriteOutput(at, OutputSum(at));
-#endif
 #endif
 }
 

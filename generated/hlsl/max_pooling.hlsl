@@ -51,7 +51,6 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -93,11 +92,6 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-
-// What only some passes define
-#ifndef BYTES
-#define BYTES 0
-#endif
 
 #if PASS == 1
 #define RANK OUTPUT_SIZES_LENGTH
@@ -617,21 +611,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-#if BYTES
-    List begin = at;
-    begin.entries[RANK - 1] *= 4;
-    uint word = 0;
-    [loop]
-    for (int k = 0; k < 4; k++)
-    {
-        List at = begin;
-        at.entries[RANK - 1] += k;
-        word |= ((uint)OutputMax(at) & 0xff) << (8 * k);
-    }
-    outputTensor[OffsetInOutput(begin) / 4] = word;
-#else
     WriteOutput(at, OutputMax(at));
-#endif
 #endif
 #endif
 }

@@ -22,7 +22,6 @@
 //              UINT16, UINT8; IndicesTensor: UINT64, UINT32
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -63,9 +62,6 @@
 #define REAL_BITS 32
 
 // What only some passes define
-#ifndef BYTES
-#define BYTES 0
-#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif
@@ -319,21 +315,7 @@ void WriteElement(uint item, List at)
     if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)))
         InterlockedMax(scratch[(uint)keptLastFirst + (uint)key], (uint)value);
 #elif PASS == 1  // OutputTensor
-#if BYTES
-    List begin = at;
-    begin.entries[RANK - 1] *= 4;
-    uint word = 0;
-    [loop]
-    for (int k = 0; k < 4; k++)
-    {
-        List at = begin;
-        at.entries[RANK - 1] += k;
-        word |= ((uint)OutputChoice(at) & 0xff) << (8 * k);
-    }
-    outputTensor[OffsetInOutput(begin) / 4] = word;
-#else
     WriteOutput(at, OutputChoice(at));
-#endif
 #endif
 }
 

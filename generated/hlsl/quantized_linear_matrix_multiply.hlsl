@@ -48,7 +48,6 @@
 //   X_SIZES_LENGTH  its dimensions, for A, ASCALE, AZERO_POINT, BZERO_POINT, OUTPUT_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -146,9 +145,6 @@
 #endif
 #ifndef SPLIT_K
 #define SPLIT_K 0
-#endif
-#ifndef BYTES
-#define BYTES 0
 #endif
 
 #if PASS >= 1
@@ -1617,23 +1613,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-#if BYTES
-    List begin = at;
-    begin.entries[RANK - 1] *= 4;
-    uint word = 0;
-    [loop]
-    for (int k = 0; k < 4; k++)
-    {
-        List at = begin;
-        at.entries[RANK - 1] += k;
-        word |= ((uint)(OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), OutputPick(rowAxis3, I(at)),
-            OutputZero(rowAxis4, I(at))) & 0xff) << (8 * k);
-    }
-    outputTensor[OffsetInOutput(begin) / 4] = word;
-#else
     WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), OutputPick(rowAxis3, I(at)),
         OutputZero(rowAxis4, I(at))));
-#endif
 #endif
 #endif
 }

@@ -2981,8 +2981,6 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
-DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Pass* one);
 DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -8837,16 +8835,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
         each = 8;
     } else {
-        if (dmlops_plan_writes_words(planning, op, one)) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("BYTES"), 1);
-            dmlops_plan_int_8 made_3;
-            dmlops_plan_shape_of_threads(planning, &shape, dmlops_subtract(shape.count, 1), 4, &made_3);
-            shape = made_3;
-        } else {
-            if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
-                dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
-                each = 2;
-            }
+        if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
+            each = 2;
         }
     }
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape), one->is_along ? dmlops_multiply(each,
@@ -8863,33 +8854,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         shader->attention.value))) != 0)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
     }
-    dmlops_plan_Threads made_4;
-    made_4.threads = threads;
-    made_4.in_group = in_group;
-    dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &made_4, waits);
-}
-
-/* Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of them. */
-DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Pass* one) {
-    if (one->writes_kept || (one->outputs != dmlops_shift(1, one->target)) || (one->box != -1)) {
-        return 0;
-    }
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)];
-    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    dmlops_plan_int_64 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(last, tensor->strides.count); ++each_2) {
-        const int64_t item = tensor->strides.items[each_2];
-        dmlops_plan_int_64_append(planning, &made_1, item);
-    }
-    dmlops_plan_int_64_extend(planning, &others, made_1.count, made_1.items);
-    int64_t vector = dmlops_plan_vector_width(planning, tensor->bits, tensor->sizes.items[dmlops_item(planning, last,
-        tensor->sizes.count)], tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)], &others);
-    int is_large = dmlops_plan_element_count(planning, &tensor->sizes) >= 1048576;
-    return (tensor->bits == 8) && (vector == 4) && is_large;
+    dmlops_plan_Threads made_3;
+    made_3.threads = threads;
+    made_3.in_group = in_group;
+    dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &made_3, waits);
 }
 
 /* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them. A pass that

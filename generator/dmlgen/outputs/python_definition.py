@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM, COMPARISON
-from dmlgen.names import free, python_variable, snake
+from dmlgen.names import free, python_variable
 from dmlgen.outputs.definition_inputs import (
     VARIABLES,
     innermost_first,
@@ -23,10 +23,10 @@ from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_names import word
 from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, constants_of
-from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
+from dmlgen.plans.model import Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
 
-_OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
+_OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "pair", "tensors"}
 """Names in a module besides those of functions and of computed values."""
 
 
@@ -52,8 +52,7 @@ class DefinitionView:
     tensors: tuple[TensorView, ...]
     constants: Assignments
     assignments: Assignments
-    fields: tuple[str, ...]  # fields of the planners' `Definition`
-    absent: Assignments  # constants for records of forms that the shader does not have
+    fields: Mapping[str, str]  # of the planners' `Definition`
     each: str
 
 
@@ -70,14 +69,13 @@ def definition_view(
     printer = InputPrinter(registry, operator, nodes)
     texts = printer.texts
     general = _general(shader, entries, texts)
-    absent: dict[str, str] = {}
     taken = {"Definition", "DefinitionShader"}
-    fields = [
-        general.get(field.name) or _form(field.type, field.name, texts, absent, taken)
+    fields = {
+        field.name: general.get(field.name) or _form(field.type, field.name, texts, taken)
         for field in plans.record("Definition").fields
-    ]
-    static = static_of(shader, plans)
-    taken |= {one.type for one in static.values() if one.values and isinstance(one.values[0], tuple)}
+    }
+    static = {name: one for name, one in static_of(shader, plans).items() if not one.is_empty}
+    taken |= {one.type for one in static.values() if isinstance(one.values[0], tuple)}
     eaches = {one.each for one in shader.passes if one.each}
     assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
     imports: dict[str, list[str]] = {}
@@ -89,8 +87,7 @@ def definition_view(
         tensors=tuple(_tensors(operator, shader)),
         constants=constants_of(printer),
         assignments=tuple(printer.assignments),
-        fields=tuple(fields),
-        absent=tuple(absent.items()),
+        fields={name: text for name, text in fields.items() if text},
         each=next(iter(eaches), ""),
     )
 
@@ -129,17 +126,14 @@ def _list(text: str, type_: ir.Type) -> str:
     return f"limited([bits(entry) for entry in {text}])" if type_ == ir.FLOATS else f"limited({text})"
 
 
-def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], taken: set[str]) -> str:
-    """The values under a path: a record with the values of its fields, or nothing."""
+def _form(type_: Type, path: str, texts: Mapping[str, str], taken: set[str]) -> str:
+    """The value at a path, a record with those of its fields; "" if it is the default."""
     if not isinstance(type_, Record):
-        return texts.get(path, "()" if isinstance(type_, ListOf) else "False" if type_ == BOOL else "0")
-    taken.add(type_.name)
-    if not any(known.startswith(f"{path}.") for known in texts):
-        constant = f"NO_{snake(type_.name).upper()}"
-        absent[constant] = f"nothing({type_.name})"
-        return constant
-    fields = (_form(one.type, f"{path}.{one.name}", texts, absent, taken) for one in type_.fields)
-    return f"{type_.name}({', '.join(fields)})"
+        return texts.get(path, "")
+    fields = {one.name: _form(one.type, f"{path}.{one.name}", texts, taken) for one in type_.fields}
+    given = [f"{name}={text}" for name, text in fields.items() if text]
+    taken |= {type_.name} if given else set()
+    return f"{type_.name}({', '.join(given)})" if given else ""
 
 
 def _tensors(operator: Operator, shader: HlslDefinition) -> Iterator[TensorView]:

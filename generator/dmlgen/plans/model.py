@@ -42,7 +42,7 @@ class ListOf:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a record, with its comment in shaders."""
+    """A field of a record, with its comment in shaders. Defaults are only for what calls planners."""
 
     name: str
     type: Type
@@ -235,7 +235,7 @@ class Plans:
     def _fields(self, module: Module, body: list[ast.stmt]) -> Iterator[Field]:
         for place, node in enumerate(body):
             match node:
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=None):
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
                     following = body[place + 1] if place + 1 < len(body) else None
                     match following:
                         case ast.Expr(value=ast.Constant(value=str(comment))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, NamedTuple
 
 from ..arithmetic import as_float
 from ..description import Description
@@ -21,8 +21,6 @@ from .plans.planning import Refused
 from .plans.reasons import Reason
 
 _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
-
-Record = TypeVar("Record", bound=tuple[Any, ...])
 
 
 class DefinitionPlanner(NamedTuple):
@@ -113,13 +111,3 @@ def _activation(desc: Description, known: Sequence[int]) -> Activation:
     if kind not in known:
         return Activation(kind, 0, 0)
     return Activation(kind, *(bits(activation_parameter(desc, index)) for index in range(2)))
-
-
-def nothing(record: type[Record]) -> Record:
-    """A record in which everything is empty."""
-    fields: list[Any] = []
-    for type_ in get_type_hints(record).values():
-        fields.append(nothing(type_) if hasattr(type_, "_fields") else 0 if type_ in (int, bool) else ())
-    made: Any = record
-    found: Record = made(*fields)
-    return found

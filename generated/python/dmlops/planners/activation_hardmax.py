@@ -7,51 +7,19 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Rows,
     RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
-    passes=[],
     ranks=1,
-    sized=0,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
-    float_numbers=0,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 1, 1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("ACTIVATION_HARDMAX", "InputTensor", "INPUT")
@@ -66,23 +34,18 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_dimension_count = len(desc.InputTensor.Sizes)
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [],
-        [],
-        [],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        Rows(
-            tuple(1 if d == input_dimension_count - 1 else 0 for d in range(input_dimension_count)), 0, False
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[],
+        elements=[],
+        numbers=[],
+        bounds=[],
+        activations=[],
+        rows=Rows(
+            reduced=tuple(1 if d == input_dimension_count - 1 else 0 for d in range(input_dimension_count)),
+            decreasing=False,
         ),
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -7,51 +7,20 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Rows,
     RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
-    passes=[],
     ranks=255,
-    sized=0,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
     float_numbers=15,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(0, 5, 31, 0, 16, 224, 0, 5, 0, 0, 0, 0),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("ADAM_OPTIMIZER", "InputParametersTensor", "INPUT_PARAMETERS")
@@ -77,23 +46,17 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR7, desc.OutputSecondMomentTensor),
     ]
     return Definition(
-        desc.OutputParametersTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        is_double=desc.OutputParametersTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputFirstMomentTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputSecondMomentTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [],
-        [],
-        [bits(desc.LearningRate), bits(desc.Beta2), bits(desc.Beta1), bits(desc.Epsilon)],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        Rows(tuple(1 for d in range(len(desc.OutputParametersTensor.Sizes))), 0, False),
-        (),
-        NO_SEPARABLE,
-        (),
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[],
+        elements=[],
+        numbers=[bits(desc.LearningRate), bits(desc.Beta2), bits(desc.Beta1), bits(desc.Epsilon)],
+        bounds=[],
+        activations=[],
+        rows=Rows(reduced=tuple(1 for d in range(len(desc.OutputParametersTensor.Sizes)))),
     )
 
 

@@ -8,32 +8,15 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_SHARE", True, False)],
@@ -41,21 +24,10 @@ SHADER = DefinitionShader(
     ranks=1,
     sized=1,
     lists=["STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"],
-    float_lists=0,
     boxes=16,
     divisors=[3],
     bounds=["DIMS"],
-    float_numbers=0,
-    is_fused=False,
     writes_pairs=True,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("AVERAGE_POOLING_GRAD", "InputGradientTensor", "INPUT_GRADIENT")
@@ -71,10 +43,10 @@ def inputs(desc: Any, index: int) -> Definition:
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     output_gradient_sizes = desc.OutputGradientTensor.Sizes[2:]
     return Definition(
-        desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [limited(input_gradient_sizes)],
-        [
+        is_double=desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[limited(input_gradient_sizes)],
+        lists=[
             limited(desc.Strides), limited(desc.StartPadding),
             limited(
                 tuple(
@@ -84,17 +56,10 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             limited(output_gradient_sizes), limited(desc.WindowSize), limited(input_gradient_sizes[2:]),
         ],
-        [],
-        [1 if desc.IncludePadding else 0],
-        [desc.DimensionCount],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
+        elements=[],
+        numbers=[1 if desc.IncludePadding else 0],
+        bounds=[desc.DimensionCount],
+        activations=[],
     )
 
 

@@ -7,51 +7,22 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Rows,
     RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
-    passes=[],
     ranks=1,
-    sized=0,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
     float_numbers=1,
     is_fused=True,
-    writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(0, 5, 31, 30, 0, 32, 0, 5, 0, 0, 0, 0),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION", "InputTensor", "INPUT")
@@ -73,21 +44,15 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR5, desc.OutputTensor),
     ]
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [],
-        [],
-        [bits(desc.Epsilon)],
-        [],
-        activations(desc.FusedActivation, SHADER.activations),
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        Rows(tuple(1 for d in range(len(desc.OutputTensor.Sizes))), 0, False),
-        (),
-        NO_SEPARABLE,
-        (),
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[],
+        elements=[],
+        numbers=[bits(desc.Epsilon)],
+        bounds=[],
+        activations=activations(desc.FusedActivation, SHADER.activations),
+        rows=Rows(reduced=tuple(1 for d in range(len(desc.OutputTensor.Sizes)))),
     )
 
 

@@ -7,51 +7,20 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Rows,
     RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
-    passes=[],
     ranks=1,
-    sized=0,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
     float_numbers=1,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(0, 0, 31, 28, 0, 32, 192, 5, 1, 2, 0, 0),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION_GRAD", "InputTensor", "INPUT")
@@ -77,26 +46,21 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR7, desc.OutputBiasGradientTensor),
     ]
     return Definition(
-        desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        is_double=desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputScaleGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputBiasGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [],
-        [],
-        [bits(desc.Epsilon)],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        Rows(
-            tuple(1 if desc.MeanTensor.Sizes[d] == 1 else 0 for d in range(len(desc.InputTensor.Sizes))), 0,
-            False,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[],
+        elements=[],
+        numbers=[bits(desc.Epsilon)],
+        bounds=[],
+        activations=[],
+        rows=Rows(
+            reduced=tuple(
+                1 if desc.MeanTensor.Sizes[d] == 1 else 0 for d in range(len(desc.InputTensor.Sizes))
+            )
         ),
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -8,20 +8,13 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry, quotient
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
     ContractionPass,
     Definition,
     DefinitionShader,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
     SlidingPass,
-    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -32,13 +25,8 @@ CONVOLUTION_DIRECTION_BACKWARD = enums.ConvolutionDirection.BACKWARD
 CONVOLUTION_DIRECTION_FORWARD = enums.ConvolutionDirection.FORWARD
 CONVOLUTION_MODE_CONVOLUTION = enums.ConvolutionMode.CONVOLUTION
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
     passes=[Pass(0, False, 3, 0, 8, 0, False, -1, -1)],
     ranks=5,
     sized=15,
@@ -46,21 +34,13 @@ SHADER = DefinitionShader(
         "OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW",
         "INPUT_SIZES2",
     ],
-    float_lists=0,
     boxes=64,
     divisors=[9, 13],
     bounds=["DIMS", "ANY_IS_OUTPUT_PADDING_ENTRY"],
-    float_numbers=0,
     is_fused=True,
-    writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(1, 0, 3, 1),
     contraction=ContractionPass(2, 1, 0, 3),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("CONVOLUTION", "InputTensor", "INPUT")
@@ -87,52 +67,48 @@ def inputs(desc: Any, index: int) -> Definition:
     is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
     any_is_output_padding_entry = any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count))
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[
             limited(desc.OutputPadding),
             limited((desc.GroupCount, quotient(entry(output_sizes, 1), desc.GroupCount))),
             limited((desc.GroupCount, input_sizes_entry)), limited(desc.StartPadding),
             limited(desc.Dilations), limited(desc.Strides), limited(filter_sizes), limited(input_sizes[2:]),
         ],
-        [],
-        [
+        elements=[],
+        numbers=[
             1 if any_is_output_padding_entry else 0, 1 if is_forward else 0, 1 if is_convolution else 0,
             input_sizes_entry,
         ],
-        [input_dimension_count, 1 if any_is_output_padding_entry else 0],
-        activations(desc.FusedActivation, SHADER.activations),
-        Factors(
-            is_forward or desc.Direction == CONVOLUTION_DIRECTION_BACKWARD,
-            (1, output_dimension_count) if is_forward else (output_dimension_count, 1),
-            (0, output_dimension_count), (), (), False, False, input_sizes_entry,
-            Window(
-                filter_sizes, desc.GroupCount, tuple(d + 2 for d in range(input_dimension_count)),
-                tuple(
+        bounds=[input_dimension_count, 1 if any_is_output_padding_entry else 0],
+        activations=activations(desc.FusedActivation, SHADER.activations),
+        factors=Factors(
+            applies=is_forward or desc.Direction == CONVOLUTION_DIRECTION_BACKWARD,
+            left=(1, output_dimension_count) if is_forward else (output_dimension_count, 1),
+            right=(0, output_dimension_count), left_less=(), right_less=(), lessens_left=False,
+            lessens_right=False, depth=input_sizes_entry,
+            window=Window(
+                sizes=filter_sizes, groups=desc.GroupCount,
+                axes=tuple(d + 2 for d in range(input_dimension_count)),
+                left_first=tuple(
                     entry(filter_sizes, d) - 1 if is_convolution else 0 for d in range(input_dimension_count)
                 ),
-                tuple(0 - 1 if is_convolution else 1 for d in range(input_dimension_count)),
-                tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count))
+                left_taps=tuple(0 - 1 if is_convolution else 1 for d in range(input_dimension_count)),
+                right_first=tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count))
                 if is_forward
                 else tuple(entry(desc.StartPadding, d) for d in range(input_dimension_count)),
-                tuple(entry(desc.Strides, d) for d in range(input_dimension_count))
+                right_steps=tuple(entry(desc.Strides, d) for d in range(input_dimension_count))
                 if is_forward
                 else tuple(1 for d in range(input_dimension_count)),
-                tuple(entry(desc.Dilations, d) for d in range(input_dimension_count))
+                right_taps=tuple(entry(desc.Dilations, d) for d in range(input_dimension_count))
                 if is_forward
                 else tuple(0 - entry(desc.Dilations, d) for d in range(input_dimension_count)),
-                tuple(1 for d in range(input_dimension_count))
+                right_divisors=tuple(1 for d in range(input_dimension_count))
                 if is_forward
                 else tuple(entry(desc.Strides, d) for d in range(input_dimension_count)),
             ),
         ),
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -9,20 +9,13 @@ from typing import Any
 from .. import enums
 from ..arithmetic import entry, quotient
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
     ContractionPass,
     Definition,
     DefinitionShader,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
     SlidingPass,
-    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
@@ -32,13 +25,8 @@ from ..gpu.plans.gemm_view import (
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
     ranks=11,
     sized=15,
@@ -46,21 +34,11 @@ SHADER = DefinitionShader(
         "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW",
         "NUMBER",
     ],
-    float_lists=0,
     boxes=64,
     divisors=[9],
     bounds=["DIMS"],
-    float_numbers=0,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
     sliding=SlidingPass(1, 0, 4, 2),
     contraction=ContractionPass(2, 2, 0, 4),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("CONVOLUTION_INTEGER", "InputTensor", "INPUT")
@@ -89,42 +67,39 @@ def inputs(desc: Any, index: int) -> Definition:
     input_dimension_count = len(input_sizes) - 2
     number = tuple(1 for d in range(input_dimension_count))
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[
             limited((desc.GroupCount, quotient(entry(output_sizes, 1), desc.GroupCount))),
             limited((desc.GroupCount, input_sizes_entry)), limited(desc.Strides), limited(desc.Dilations),
             limited(desc.StartPadding), limited(input_sizes[2:]), limited(filter_sizes),
             limited(tuple(0 for d in range(len(sizes_of(desc.InputZeroPointTensor))))),
         ],
-        [],
-        [min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1), input_sizes_entry],
-        [input_dimension_count],
-        [],
-        Factors(
-            filter_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
+        elements=[],
+        numbers=[min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1), input_sizes_entry],
+        bounds=[input_dimension_count],
+        activations=[],
+        factors=Factors(
+            applies=filter_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (
                 desc.FilterZeroPointTensor is None or desc.FilterZeroPointTensor.DataType == filter_data_type
             )
             and input_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (desc.InputZeroPointTensor is None or desc.InputZeroPointTensor.DataType == input_data_type),
-            (1, output_dimension_count), (0, output_dimension_count), (1,), (),
-            desc.FilterZeroPointTensor is not None, desc.InputZeroPointTensor is not None, input_sizes_entry,
-            Window(
-                filter_sizes, desc.GroupCount, tuple(d + 2 for d in range(input_dimension_count)),
-                tuple(0 for d in range(input_dimension_count)), number,
-                tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count)),
-                tuple(entry(desc.Strides, d) for d in range(input_dimension_count)),
-                tuple(entry(desc.Dilations, d) for d in range(input_dimension_count)), number,
+            left=(1, output_dimension_count), right=(0, output_dimension_count), left_less=(1,),
+            right_less=(), lessens_left=desc.FilterZeroPointTensor is not None,
+            lessens_right=desc.InputZeroPointTensor is not None, depth=input_sizes_entry,
+            window=Window(
+                sizes=filter_sizes, groups=desc.GroupCount,
+                axes=tuple(d + 2 for d in range(input_dimension_count)),
+                left_first=tuple(0 for d in range(input_dimension_count)), left_taps=number,
+                right_first=tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count)),
+                right_steps=tuple(entry(desc.Strides, d) for d in range(input_dimension_count)),
+                right_taps=tuple(entry(desc.Dilations, d) for d in range(input_dimension_count)),
+                right_divisors=number,
             ),
         ),
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -8,53 +8,24 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry, quotient
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     ranks=3,
     sized=1,
     lists=["START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"],
-    float_lists=0,
     boxes=32,
     divisors=[5],
     bounds=["LEN", "LEN2", "LEN3", "DIMENSION_COUNT"],
-    float_numbers=0,
-    is_fused=False,
     writes_pairs=True,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("FOLD", "InputTensor", "INPUT")
@@ -72,10 +43,10 @@ def inputs(desc: Any, index: int) -> Definition:
     len_2 = len(desc.StartPadding)
     len_3 = len(desc.WindowSizes)
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[
             limited(desc.StartPadding), limited(desc.Dilations), limited(desc.Strides),
             limited(output_sizes[1:2] + desc.WindowSizes),
             limited(
@@ -102,17 +73,10 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             limited(desc.WindowSizes),
         ],
-        [],
-        [],
-        [len_, len_2, len_3, desc.DimensionCount],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
+        elements=[],
+        numbers=[],
+        bounds=[len_, len_2, len_3, desc.DimensionCount],
+        activations=[],
     )
 
 

@@ -8,56 +8,30 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
     ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
-    Window,
 )
 
 MATRIX_TRANSFORM_NONE = enums.MatrixTransform.NONE
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_WINDOW = nothing(Window)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_PRODUCT", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 3, 0, 8, 1, False, -1, -1)],
     ranks=5,
     sized=7,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
     float_numbers=65,
     is_fused=True,
-    writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sliding=SlidingPass(-1, -1, -1, -1),
     contraction=ContractionPass(2, 0, 1, 3),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("GEMM", "ATensor", "A")
@@ -84,39 +58,33 @@ def inputs(desc: Any, index: int) -> Definition:
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = entry(a_sizes, len(a_sizes) - (1 if is_none else 2))
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [limited(output_sizes)],
-        [],
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[limited(output_sizes)],
+        lists=[],
+        elements=[],
+        numbers=[
             bits(desc.Alpha), output_dimension_count2, 1 if is_none else 0, 1 if is_none2 else 0,
             output_dimension_count3, a_sizes_entry, bits(desc.Beta),
         ],
-        [],
-        activations(desc.FusedActivation, SHADER.activations),
-        Factors(
-            True,
-            number
+        bounds=[],
+        activations=activations(desc.FusedActivation, SHADER.activations),
+        factors=Factors(
+            applies=True,
+            left=number
             + (
                 (output_dimension_count2, output_dimension_count)
                 if is_none
                 else (output_dimension_count, output_dimension_count2)
             ),
-            number
+            right=number
             + (
                 (output_dimension_count, output_dimension_count3)
                 if is_none2
                 else (output_dimension_count3, output_dimension_count)
             ),
-            (), (), False, False, a_sizes_entry, NO_WINDOW,
+            left_less=(), right_less=(), lessens_left=False, lessens_right=False, depth=a_sizes_entry,
         ),
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

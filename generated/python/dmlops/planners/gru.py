@@ -8,34 +8,17 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
     SumsPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
@@ -50,24 +33,12 @@ SHADER = DefinitionShader(
     ranks=255,
     sized=63,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
-    float_numbers=0,
     is_fused=True,
-    writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[
         SumsPass(2, 0, 1, 0, 0, 1, 10, 5), SumsPass(3, 0, 2, -1, 8, 3, 8, 4),
         SumsPass(4, 0, 2, -1, 4, 2, 8, 4), SumsPass(5, 0, 2, -1, 8, 1, 8, 4),
     ],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("GRU", "InputTensor", "INPUT")
@@ -105,7 +76,7 @@ def inputs(desc: Any, index: int) -> Definition:
     )
     number2 = (3, recurrence_sizes_entry2)
     return Definition(
-        (
+        is_double=(
             desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
             if desc.OutputSequenceTensor is not None
             else False
@@ -115,26 +86,20 @@ def inputs(desc: Any, index: int) -> Definition:
             if desc.OutputSingleTensor is not None
             else False
         ),
-        tensors,
-        [
+        tensors=tensors,
+        kept_sizes=[
             limited((input_sizes_entry, recurrence_sizes_entry, input_sizes_entry2, number)),
             limited(input_sizes_entry3), limited(input_sizes_entry3), limited(input_sizes_entry3),
         ],
-        [
+        lists=[
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
             limited(number2),
         ],
-        [],
-        [input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 2],
-        [],
-        activations(desc.ActivationDescs, SHADER.activations),
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (1, 1 if desc.LinearBeforeReset else 0, linear_before_reset, linear_before_reset),
-        NO_SEPARABLE,
-        (),
+        elements=[],
+        numbers=[input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 2],
+        bounds=[],
+        activations=activations(desc.ActivationDescs, SHADER.activations),
+        sums=(1, 1 if desc.LinearBeforeReset else 0, linear_before_reset, linear_before_reset),
     )
 
 

@@ -8,53 +8,23 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     ranks=3,
     sized=1,
     lists=["BEFORE", "SPAN"],
-    float_lists=0,
     boxes=2,
-    divisors=[],
-    bounds=[],
     float_numbers=11,
-    is_fused=False,
     writes_pairs=True,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("LOCAL_RESPONSE_NORMALIZATION", "InputTensor", "INPUT")
@@ -68,10 +38,10 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[
             limited(
                 tuple(
                     (desc.LocalSize - 1) // 2 if (d == 1 if desc.CrossChannel else d >= 2) else 0
@@ -99,17 +69,10 @@ def inputs(desc: Any, index: int) -> Definition:
                 )
             ),
         ],
-        [],
-        [bits(desc.Bias), bits(desc.Alpha), desc.LocalSize, bits(desc.Beta)],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
+        elements=[],
+        numbers=[bits(desc.Bias), bits(desc.Alpha), desc.LocalSize, bits(desc.Beta)],
+        bounds=[],
+        activations=[],
     )
 
 

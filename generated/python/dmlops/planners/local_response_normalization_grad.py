@@ -8,32 +8,15 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_BASE", True, False), Intermediate("KEPT_SHARES", True, False)],
@@ -41,21 +24,9 @@ SHADER = DefinitionShader(
     ranks=7,
     sized=3,
     lists=["BEFORE", "SPAN", "AFTER"],
-    float_lists=0,
     boxes=2,
-    divisors=[],
-    bounds=[],
     float_numbers=11,
-    is_fused=False,
     writes_pairs=True,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("LOCAL_RESPONSE_NORMALIZATION_GRAD", "InputTensor", "INPUT")
@@ -72,10 +43,10 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_sizes = desc.InputTensor.Sizes
     return Definition(
-        desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [limited(input_sizes), limited(input_sizes)],
-        [
+        is_double=desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[limited(input_sizes), limited(input_sizes)],
+        lists=[
             limited(
                 tuple(
                     (desc.LocalSize - 1) // 2 if (d == 1 if desc.CrossChannel else d >= 2) else 0
@@ -108,17 +79,10 @@ def inputs(desc: Any, index: int) -> Definition:
                 )
             ),
         ],
-        [],
-        [bits(desc.Bias), bits(desc.Alpha), desc.LocalSize, bits(desc.Beta)],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
+        elements=[],
+        numbers=[bits(desc.Bias), bits(desc.Alpha), desc.LocalSize, bits(desc.Beta)],
+        bounds=[],
+        activations=[],
     )
 
 

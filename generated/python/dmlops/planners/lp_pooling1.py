@@ -7,54 +7,26 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Frame,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
     Sliding,
     SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_FRAME = nothing(Frame)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     ranks=1,
     sized=1,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
-    float_lists=0,
     boxes=16,
-    divisors=[],
     bounds=["DIMS"],
-    float_numbers=0,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
     sliding=SlidingPass(1, 0, 1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("LP_POOLING1", "InputTensor", "INPUT")
@@ -68,32 +40,25 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding),
             limited(desc.InputTensor.Sizes[2:]), limited(desc.WindowSize),
         ],
-        [],
-        [desc.P],
-        [desc.DimensionCount],
-        [],
-        NO_FACTORS,
-        Sliding(
-            desc.WindowSize,
-            Frame(
-                tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
-                tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
+        elements=[],
+        numbers=[desc.P],
+        bounds=[desc.DimensionCount],
+        activations=[],
+        sliding=Sliding(
+            sizes=desc.WindowSize,
+            window=Frame(
+                first=tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
+                steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+                taps=tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
             ),
-            NO_FRAME, (),
         ),
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -8,34 +8,17 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
     SumsPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
@@ -50,21 +33,11 @@ SHADER = DefinitionShader(
     ranks=2047,
     sized=255,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
     bounds=["COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"],
     float_numbers=4,
     is_fused=True,
-    writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[SumsPass(3, 0, 1, 0, 0, 1, 10, 5), SumsPass(4, 0, 2, -1, 4, 4, 8, 4)],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("LSTM", "InputTensor", "INPUT")
@@ -107,7 +80,7 @@ def inputs(desc: Any, index: int) -> Definition:
     )
     number2 = (4, recurrence_sizes_entry2)
     return Definition(
-        (
+        is_double=(
             desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
             if desc.OutputSequenceTensor is not None
             else False
@@ -122,29 +95,23 @@ def inputs(desc: Any, index: int) -> Definition:
             if desc.OutputCellSingleTensor is not None
             else False
         ),
-        tensors,
-        [
+        tensors=tensors,
+        kept_sizes=[
             limited((input_sizes_entry, recurrence_sizes_entry, input_sizes_entry2, number)),
             limited(input_sizes_entry3), limited(input_sizes_entry3),
         ],
-        [
+        lists=[
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)),
             limited((3, recurrence_sizes_entry2)), limited(number2), limited(number2),
         ],
-        [],
-        [
+        elements=[],
+        numbers=[
             input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
             bits(desc.ClipThreshold), 3,
         ],
-        [1 if desc.CoupleInputForget else 0, 1 if desc.UseClipThreshold else 0],
-        activations(desc.ActivationDescs, SHADER.activations),
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (1, 1),
-        NO_SEPARABLE,
-        (),
+        bounds=[1 if desc.CoupleInputForget else 0, 1 if desc.UseClipThreshold else 0],
+        activations=activations(desc.ActivationDescs, SHADER.activations),
+        sums=(1, 1),
     )
 
 

@@ -8,56 +8,26 @@ from typing import Any
 
 from .. import enums
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
     ContractionPass,
     Definition,
     DefinitionShader,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
 )
 from ..gpu.plans.gemm_view import (
     Factors,
-    Window,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
-NO_WINDOW = nothing(Window)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
     ranks=11,
     sized=15,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
-    float_numbers=0,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
     contraction=ContractionPass(1, 0, 2, 4),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MATRIX_MULTIPLY_INTEGER", "ATensor", "A")
@@ -84,36 +54,31 @@ def inputs(desc: Any, index: int) -> Definition:
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [],
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[],
+        elements=[],
+        numbers=[
             output_dimension_count2, max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0),
             output_dimension_count3, len(sizes_of(desc.BZeroPointTensor)) - 1, a_sizes_entry,
         ],
-        [],
-        [],
-        Factors(
-            a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
+        bounds=[],
+        activations=[],
+        factors=Factors(
+            applies=a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (desc.AZeroPointTensor is None or desc.AZeroPointTensor.DataType == a_data_type)
             and b_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (desc.BZeroPointTensor is None or desc.BZeroPointTensor.DataType == b_data_type),
-            (*tuple(d for d in range(output_dimension_count2)), output_dimension_count),
-            (
+            left=(*tuple(d for d in range(output_dimension_count2)), output_dimension_count),
+            right=(
                 *tuple(d for d in range(output_dimension_count3)), output_dimension_count,
                 output_dimension_count2,
             ),
-            (output_dimension_count3,), (output_dimension_count2,), desc.AZeroPointTensor is not None,
-            desc.BZeroPointTensor is not None, a_sizes_entry, NO_WINDOW,
+            left_less=(output_dimension_count3,), right_less=(output_dimension_count2,),
+            lessens_left=desc.AZeroPointTensor is not None, lessens_right=desc.BZeroPointTensor is not None,
+            depth=a_sizes_entry,
         ),
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

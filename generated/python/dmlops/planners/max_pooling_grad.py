@@ -7,32 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_WINNER", False, False)],
@@ -40,21 +23,10 @@ SHADER = DefinitionShader(
     ranks=1,
     sized=3,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"],
-    float_lists=0,
     boxes=16,
     divisors=[5],
     bounds=["DIMS"],
-    float_numbers=0,
-    is_fused=False,
     writes_pairs=True,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MAX_POOLING_GRAD", "InputTensor", "INPUT")
@@ -71,24 +43,17 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     return Definition(
-        desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [limited(input_gradient_sizes)],
-        [
+        is_double=desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[limited(input_gradient_sizes)],
+        lists=[
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding),
             limited(desc.InputTensor.Sizes[2:]), limited(desc.WindowSize), limited(input_gradient_sizes[2:]),
         ],
-        [],
-        [],
-        [desc.DimensionCount],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
+        elements=[],
+        numbers=[],
+        bounds=[desc.DimensionCount],
+        activations=[],
     )
 
 

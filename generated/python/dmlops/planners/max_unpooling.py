@@ -7,54 +7,23 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_LAST", False, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, 0, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1)],
     ranks=7,
     sized=3,
-    lists=[],
-    float_lists=0,
-    boxes=0,
     divisors=[0],
-    bounds=[],
-    float_numbers=0,
-    is_fused=False,
     writes_pairs=True,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MAX_UNPOOLING", "InputTensor", "INPUT")
@@ -70,21 +39,14 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, desc.OutputTensor),
     ]
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [limited(desc.OutputTensor.Sizes)],
-        [],
-        [],
-        [],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[limited(desc.OutputTensor.Sizes)],
+        lists=[],
+        elements=[],
+        numbers=[],
+        bounds=[],
+        activations=[],
     )
 
 

@@ -8,51 +8,22 @@ from math import prod
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Rows,
     RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
-    passes=[],
     ranks=15,
-    sized=0,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
     float_numbers=2,
     is_fused=True,
-    writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MEAN_VARIANCE_NORMALIZATION", "InputTensor", "INPUT")
@@ -72,12 +43,12 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [],
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[],
+        elements=[],
+        numbers=[
             prod(
                 tuple(
                     input_sizes[d] if d >= (1 if desc.CrossChannel else 2) else 1
@@ -86,18 +57,13 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             bits(desc.Epsilon), 1 if desc.NormalizeVariance else 0,
         ],
-        [],
-        activations(desc.FusedActivation, SHADER.activations),
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        Rows(
-            tuple(1 if d >= (1 if desc.CrossChannel else 2) else 0 for d in range(input_dimension_count)), 0,
-            False,
+        bounds=[],
+        activations=activations(desc.FusedActivation, SHADER.activations),
+        rows=Rows(
+            reduced=tuple(
+                1 if d >= (1 if desc.CrossChannel else 2) else 0 for d in range(input_dimension_count)
+            )
         ),
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -9,25 +9,15 @@ from typing import Any
 from .. import enums
 from ..arithmetic import align, entry, quotient
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
     View,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = enums.MultiheadAttentionMaskType.BOOLEAN
@@ -37,10 +27,6 @@ MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = (
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
@@ -58,21 +44,9 @@ SHADER = DefinitionShader(
     lists=[
         "HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"
     ],
-    float_lists=0,
-    boxes=0,
     divisors=[29, 30],
-    bounds=[],
     float_numbers=1032,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(3, 0, 1, 2, 3, 384),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MULTIHEAD_ATTENTION", "QueryTensor", "QUERY")
@@ -169,7 +143,7 @@ def inputs(desc: Any, index: int) -> Definition:
     head_count3 = (desc.HeadCount, query_entry)
     mask_sizes = sizes_of(desc.MaskTensor)
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or (
             desc.OutputPresentKeyTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
             if desc.OutputPresentKeyTensor is not None
@@ -180,19 +154,19 @@ def inputs(desc: Any, index: int) -> Definition:
             if desc.OutputPresentValueTensor is not None
             else False
         ),
-        tensors,
-        [
+        tensors=tensors,
+        kept_sizes=[
             limited((query_entry3, desc.HeadCount, query_entry2, query_entry)),
             limited((query_entry3, desc.HeadCount, past_key2, query_entry)),
             limited((query_entry3, desc.HeadCount, past_key2, value)),
             limited((query_entry3, desc.HeadCount, query_entry2, value)),
         ],
-        [
+        lists=[
             limited(head_count3), limited(key2), limited(head_count3), limited(head_count2),
             limited((desc.HeadCount, head_count)), limited(head_count2),
         ],
-        [],
-        [
+        elements=[],
+        numbers=[
             past_key, desc.HeadCount * query_entry, (desc.HeadCount + desc.HeadCount) * query_entry,
             bits(desc.Scale), 1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
@@ -200,41 +174,39 @@ def inputs(desc: Any, index: int) -> Definition:
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
             entry(mask_sizes, len(mask_sizes) - 1), past_key2, bits(desc.MaskFilterValue),
         ],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        AttentionViews(
-            View(
-                -1
+        bounds=[],
+        activations=[],
+        attention=AttentionViews(
+            query=View(
+                tensor=-1
                 if desc.BiasTensor is not None
                 else 0
                 if desc.QueryTensor is not None
                 else 3
                 if desc.StackedQueryKeyTensor is not None
                 else 5,
-                align((0, 0, 0), query_dimension_count, 0)
+                first=align((0, 0, 0), query_dimension_count, 0)
                 if desc.QueryTensor is not None
                 else (0, 0, 0, 0, 0),
-                align((1, 0, 0), query_dimension_count, 0)
+                batch=align((1, 0, 0), query_dimension_count, 0)
                 if desc.QueryTensor is not None
                 else (1, 0, 0, 0, 0),
-                align(
+                head=align(
                     (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.HeadCount)),
                     query_dimension_count, 0,
                 )
                 if desc.QueryTensor is not None
                 else (0, 0, 1, 0, 0),
-                align((0, 1, 0), query_dimension_count, 0)
+                row=align((0, 1, 0), query_dimension_count, 0)
                 if desc.QueryTensor is not None
                 else (0, 1, 0, 0, 0),
-                align((0, 0, 1), query_dimension_count, 0)
+                element=align((0, 0, 1), query_dimension_count, 0)
                 if desc.QueryTensor is not None
                 else (0, 0, 0, 0, 1),
-                (),
+                limits=(),
             ),
-            View(
-                -1
+            key=View(
+                tensor=-1
                 if desc.BiasTensor is not None
                 else 1
                 if desc.KeyTensor is not None
@@ -243,44 +215,44 @@ def inputs(desc: Any, index: int) -> Definition:
                 else 4
                 if desc.StackedKeyValueTensor is not None
                 else 5,
-                (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key)
+                first=(*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key)
                 if desc.KeyTensor is not None
                 else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
                 if desc.StackedQueryKeyTensor is not None
                 else (0, 0 - past_key, 0, 0, 0, 0 - past_key)
                 if desc.StackedKeyValueTensor is not None
                 else (0, 0 - past_key, 0, 1, 0, 0 - past_key),
-                (*align((1, 0, 0), key_dimension_count, 0), 0)
+                batch=(*align((1, 0, 0), key_dimension_count, 0), 0)
                 if desc.KeyTensor is not None
                 else (1, 0, 0, 0, 0, 0),
-                (*align((0, 0, query_entry), key_dimension_count, 0), 0)
+                head=(*align((0, 0, query_entry), key_dimension_count, 0), 0)
                 if desc.KeyTensor is not None
                 else (0, 0, 1, 0, 0, 0),
-                (*align((0, 1, 0), key_dimension_count, 0), 1)
+                row=(*align((0, 1, 0), key_dimension_count, 0), 1)
                 if desc.KeyTensor is not None
                 else (0, 1, 0, 0, 0, 1),
-                (*align((0, 0, 1), key_dimension_count, 0), 0)
+                element=(*align((0, 0, 1), key_dimension_count, 0), 0)
                 if desc.KeyTensor is not None
                 else (0, 0, 0, 0, 1, 0),
-                key2,
+                limits=key2,
             ),
-            View(
-                -1
+            value=View(
+                tensor=-1
                 if desc.BiasTensor is not None
                 else 2
                 if desc.ValueTensor is not None
                 else 4
                 if desc.StackedKeyValueTensor is not None
                 else 5,
-                (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key)
+                first=(*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key)
                 if desc.ValueTensor is not None
                 else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
                 if desc.StackedKeyValueTensor is not None
                 else (0, 0 - past_key, 0, 2, 0, 0 - past_key),
-                (*align((1, 0, 0), value_dimension_count, 0), 0)
+                batch=(*align((1, 0, 0), value_dimension_count, 0), 0)
                 if desc.ValueTensor is not None
                 else (1, 0, 0, 0, 0, 0),
-                (
+                head=(
                     *align(
                         (0, 0, quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount)),
                         value_dimension_count, 0,
@@ -289,57 +261,53 @@ def inputs(desc: Any, index: int) -> Definition:
                 )
                 if desc.ValueTensor is not None
                 else (0, 0, 1, 0, 0, 0),
-                (*align((0, 1, 0), value_dimension_count, 0), 1)
+                row=(*align((0, 1, 0), value_dimension_count, 0), 1)
                 if desc.ValueTensor is not None
                 else (0, 1, 0, 0, 0, 1),
-                (*align((0, 0, 1), value_dimension_count, 0), 0)
+                element=(*align((0, 0, 1), value_dimension_count, 0), 0)
                 if desc.ValueTensor is not None
                 else (0, 0, 0, 0, 1, 0),
-                key2,
+                limits=key2,
             ),
-            View(
-                11, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
-                (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, value), output_dimension_count, 0), 1, 0),
-                (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, 1), output_dimension_count, 0), 0, 1), head_count2,
+            output=View(
+                tensor=11, first=(*align((0, 0, 0), output_dimension_count, 0), 0, 0),
+                batch=(*align((1, 0, 0), output_dimension_count, 0), 0, 0),
+                head=(*align((0, 0, value), output_dimension_count, 0), 1, 0),
+                row=(*align((0, 1, 0), output_dimension_count, 0), 0, 0),
+                element=(*align((0, 0, 1), output_dimension_count, 0), 0, 1), limits=head_count2,
             ),
-            View(
-                9 if desc.PastKeyTensor is not None else -1,
-                (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
-                (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
-                (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
-                (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
-                (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0), min_,
+            key_before=View(
+                tensor=9 if desc.PastKeyTensor is not None else -1,
+                first=(*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
+                batch=(*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
+                head=(*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
+                row=(*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
+                element=(*align((0, 0, 0, 1), past_key_dimension_count, 0), 0), limits=min_,
             ),
-            View(
-                10 if desc.PastValueTensor is not None else -1,
-                (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
-                (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
-                (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
-                (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
-                (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), min_,
+            value_before=View(
+                tensor=10 if desc.PastValueTensor is not None else -1,
+                first=(*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
+                batch=(*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
+                head=(*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
+                row=(*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
+                element=(*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), limits=min_,
             ),
-            View(
-                12, align((0, 0, 0, 0), output_present_key_dimension_count, 0),
-                align((1, 0, 0, 0), output_present_key_dimension_count, 0),
-                align((0, 1, 0, 0), output_present_key_dimension_count, 0),
-                align((0, 0, 1, 0), output_present_key_dimension_count, 0),
-                align((0, 0, 0, 1), output_present_key_dimension_count, 0), (),
+            key_stored=View(
+                tensor=12, first=align((0, 0, 0, 0), output_present_key_dimension_count, 0),
+                batch=align((1, 0, 0, 0), output_present_key_dimension_count, 0),
+                head=align((0, 1, 0, 0), output_present_key_dimension_count, 0),
+                row=align((0, 0, 1, 0), output_present_key_dimension_count, 0),
+                element=align((0, 0, 0, 1), output_present_key_dimension_count, 0), limits=(),
             ),
-            View(
-                13, align((0, 0, 0, 0), output_present_value_dimension_count, 0),
-                align((1, 0, 0, 0), output_present_value_dimension_count, 0),
-                align((0, 1, 0, 0), output_present_value_dimension_count, 0),
-                align((0, 0, 1, 0), output_present_value_dimension_count, 0),
-                align((0, 0, 0, 1), output_present_value_dimension_count, 0), (),
+            value_stored=View(
+                tensor=13, first=align((0, 0, 0, 0), output_present_value_dimension_count, 0),
+                batch=align((1, 0, 0, 0), output_present_value_dimension_count, 0),
+                head=align((0, 1, 0, 0), output_present_value_dimension_count, 0),
+                row=align((0, 0, 1, 0), output_present_value_dimension_count, 0),
+                element=align((0, 0, 0, 1), output_present_value_dimension_count, 0), limits=(),
             ),
-            head_count,
+            shared=head_count,
         ),
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -9,25 +9,15 @@ from typing import Any
 from .. import enums
 from ..arithmetic import align, entry, quotient
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
     View,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = enums.MultiheadAttentionMaskType.BOOLEAN
@@ -37,10 +27,6 @@ MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = (
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
@@ -59,21 +45,9 @@ SHADER = DefinitionShader(
         "HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT",
         "QUERY_HEAD_COUNT",
     ],
-    float_lists=0,
-    boxes=0,
     divisors=[33, 34],
-    bounds=[],
     float_numbers=2064,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(3, 0, 1, 2, 3, 2432),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("MULTIHEAD_ATTENTION1", "QueryTensor", "QUERY")
@@ -176,7 +150,7 @@ def inputs(desc: Any, index: int) -> Definition:
     )
     mask_sizes = sizes_of(desc.MaskTensor)
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or (
             desc.OutputPresentKeyTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
             if desc.OutputPresentKeyTensor is not None
@@ -187,20 +161,20 @@ def inputs(desc: Any, index: int) -> Definition:
             if desc.OutputPresentValueTensor is not None
             else False
         ),
-        tensors,
-        [
+        tensors=tensors,
+        kept_sizes=[
             limited((query_entry3, desc.QueryHeadCount, query_entry2, query_entry)),
             limited((query_entry3, desc.KeyValueHeadCount, past_sequence_lengths, query_entry)),
             limited((query_entry3, desc.KeyValueHeadCount, past_sequence_lengths, value)),
             limited((query_entry3, desc.QueryHeadCount, query_entry2, value)),
         ],
-        [
+        lists=[
             limited((desc.QueryHeadCount, query_entry)), limited(key2),
             limited((desc.KeyValueHeadCount, query_entry)), limited((desc.KeyValueHeadCount, value)),
             limited((desc.KeyValueHeadCount, query_head_count)), limited(query_head_count2),
         ],
-        [],
-        [
+        elements=[],
+        numbers=[
             past_sequence_lengths - key, past_key, desc.QueryHeadCount * query_entry,
             (desc.QueryHeadCount + desc.KeyValueHeadCount) * query_entry, bits(desc.Scale),
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
@@ -216,41 +190,39 @@ def inputs(desc: Any, index: int) -> Definition:
             - key,
             past_key, key,
         ],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        AttentionViews(
-            View(
-                -1
+        bounds=[],
+        activations=[],
+        attention=AttentionViews(
+            query=View(
+                tensor=-1
                 if desc.BiasTensor is not None
                 else 0
                 if desc.QueryTensor is not None
                 else 3
                 if desc.StackedQueryKeyTensor is not None
                 else 5,
-                align((0, 0, 0), query_dimension_count, 0)
+                first=align((0, 0, 0), query_dimension_count, 0)
                 if desc.QueryTensor is not None
                 else (0, 0, 0, 0, 0),
-                align((1, 0, 0), query_dimension_count, 0)
+                batch=align((1, 0, 0), query_dimension_count, 0)
                 if desc.QueryTensor is not None
                 else (1, 0, 0, 0, 0),
-                align(
+                head=align(
                     (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
                     query_dimension_count, 0,
                 )
                 if desc.QueryTensor is not None
                 else (0, 0, 1, 0, 0),
-                align((0, 1, 0), query_dimension_count, 0)
+                row=align((0, 1, 0), query_dimension_count, 0)
                 if desc.QueryTensor is not None
                 else (0, 1, 0, 0, 0),
-                align((0, 0, 1), query_dimension_count, 0)
+                element=align((0, 0, 1), query_dimension_count, 0)
                 if desc.QueryTensor is not None
                 else (0, 0, 0, 0, 1),
-                (),
+                limits=(),
             ),
-            View(
-                -1
+            key=View(
+                tensor=-1
                 if desc.PastSequenceLengthsTensor is not None
                 else -1
                 if desc.BiasTensor is not None
@@ -261,29 +233,29 @@ def inputs(desc: Any, index: int) -> Definition:
                 else 4
                 if desc.StackedKeyValueTensor is not None
                 else 5,
-                (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key)
+                first=(*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key)
                 if desc.KeyTensor is not None
                 else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
                 if desc.StackedQueryKeyTensor is not None
                 else (0, 0 - past_key, 0, 0, 0, 0 - past_key)
                 if desc.StackedKeyValueTensor is not None
                 else (0, 0 - past_key, 0, 1, 0, 0 - past_key),
-                (*align((1, 0, 0), key_dimension_count, 0), 0)
+                batch=(*align((1, 0, 0), key_dimension_count, 0), 0)
                 if desc.KeyTensor is not None
                 else (1, 0, 0, 0, 0, 0),
-                (*align((0, 0, query_entry), key_dimension_count, 0), 0)
+                head=(*align((0, 0, query_entry), key_dimension_count, 0), 0)
                 if desc.KeyTensor is not None
                 else (0, 0, 1, 0, 0, 0),
-                (*align((0, 1, 0), key_dimension_count, 0), 1)
+                row=(*align((0, 1, 0), key_dimension_count, 0), 1)
                 if desc.KeyTensor is not None
                 else (0, 1, 0, 0, 0, 1),
-                (*align((0, 0, 1), key_dimension_count, 0), 0)
+                element=(*align((0, 0, 1), key_dimension_count, 0), 0)
                 if desc.KeyTensor is not None
                 else (0, 0, 0, 0, 1, 0),
-                key2,
+                limits=key2,
             ),
-            View(
-                -1
+            value=View(
+                tensor=-1
                 if desc.PastSequenceLengthsTensor is not None
                 else -1
                 if desc.BiasTensor is not None
@@ -292,15 +264,15 @@ def inputs(desc: Any, index: int) -> Definition:
                 else 4
                 if desc.StackedKeyValueTensor is not None
                 else 5,
-                (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key)
+                first=(*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key)
                 if desc.ValueTensor is not None
                 else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
                 if desc.StackedKeyValueTensor is not None
                 else (0, 0 - past_key, 0, 2, 0, 0 - past_key),
-                (*align((1, 0, 0), value_dimension_count, 0), 0)
+                batch=(*align((1, 0, 0), value_dimension_count, 0), 0)
                 if desc.ValueTensor is not None
                 else (1, 0, 0, 0, 0, 0),
-                (
+                head=(
                     *align(
                         (
                             0, 0,
@@ -312,65 +284,61 @@ def inputs(desc: Any, index: int) -> Definition:
                 )
                 if desc.ValueTensor is not None
                 else (0, 0, 1, 0, 0, 0),
-                (*align((0, 1, 0), value_dimension_count, 0), 1)
+                row=(*align((0, 1, 0), value_dimension_count, 0), 1)
                 if desc.ValueTensor is not None
                 else (0, 1, 0, 0, 0, 1),
-                (*align((0, 0, 1), value_dimension_count, 0), 0)
+                element=(*align((0, 0, 1), value_dimension_count, 0), 0)
                 if desc.ValueTensor is not None
                 else (0, 0, 0, 0, 1, 0),
-                key2,
+                limits=key2,
             ),
-            View(
-                12, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
-                (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, value), output_dimension_count, 0), 1, 0),
-                (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, 1), output_dimension_count, 0), 0, 1), query_head_count2,
+            output=View(
+                tensor=12, first=(*align((0, 0, 0), output_dimension_count, 0), 0, 0),
+                batch=(*align((1, 0, 0), output_dimension_count, 0), 0, 0),
+                head=(*align((0, 0, value), output_dimension_count, 0), 1, 0),
+                row=(*align((0, 1, 0), output_dimension_count, 0), 0, 0),
+                element=(*align((0, 0, 1), output_dimension_count, 0), 0, 1), limits=query_head_count2,
             ),
-            View(
-                -1
+            key_before=View(
+                tensor=-1
                 if desc.PastSequenceLengthsTensor is not None
                 else 9
                 if desc.PastKeyTensor is not None
                 else -1,
-                (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
-                (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
-                (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
-                (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
-                (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0), min_,
+                first=(*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
+                batch=(*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
+                head=(*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
+                row=(*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
+                element=(*align((0, 0, 0, 1), past_key_dimension_count, 0), 0), limits=min_,
             ),
-            View(
-                -1
+            value_before=View(
+                tensor=-1
                 if desc.PastSequenceLengthsTensor is not None
                 else 10
                 if desc.PastValueTensor is not None
                 else -1,
-                (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
-                (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
-                (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
-                (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
-                (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), min_,
+                first=(*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
+                batch=(*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
+                head=(*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
+                row=(*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
+                element=(*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), limits=min_,
             ),
-            View(
-                13, align((0, 0, 0, 0), output_present_key_dimension_count, 0),
-                align((1, 0, 0, 0), output_present_key_dimension_count, 0),
-                align((0, 1, 0, 0), output_present_key_dimension_count, 0),
-                align((0, 0, 1, 0), output_present_key_dimension_count, 0),
-                align((0, 0, 0, 1), output_present_key_dimension_count, 0), (),
+            key_stored=View(
+                tensor=13, first=align((0, 0, 0, 0), output_present_key_dimension_count, 0),
+                batch=align((1, 0, 0, 0), output_present_key_dimension_count, 0),
+                head=align((0, 1, 0, 0), output_present_key_dimension_count, 0),
+                row=align((0, 0, 1, 0), output_present_key_dimension_count, 0),
+                element=align((0, 0, 0, 1), output_present_key_dimension_count, 0), limits=(),
             ),
-            View(
-                14, align((0, 0, 0, 0), output_present_value_dimension_count, 0),
-                align((1, 0, 0, 0), output_present_value_dimension_count, 0),
-                align((0, 1, 0, 0), output_present_value_dimension_count, 0),
-                align((0, 0, 1, 0), output_present_value_dimension_count, 0),
-                align((0, 0, 0, 1), output_present_value_dimension_count, 0), (),
+            value_stored=View(
+                tensor=14, first=align((0, 0, 0, 0), output_present_value_dimension_count, 0),
+                batch=align((1, 0, 0, 0), output_present_value_dimension_count, 0),
+                head=align((0, 1, 0, 0), output_present_value_dimension_count, 0),
+                row=align((0, 0, 1, 0), output_present_value_dimension_count, 0),
+                element=align((0, 0, 0, 1), output_present_value_dimension_count, 0), limits=(),
             ),
-            query_head_count,
+            shared=query_head_count,
         ),
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -9,53 +9,26 @@ from typing import Any
 from .. import enums
 from ..arithmetic import entry
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Frame,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
     Sliding,
     SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
     passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1)],
     ranks=31,
     sized=31,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
-    float_lists=0,
     boxes=16,
-    divisors=[],
     bounds=["DIMS"],
-    float_numbers=0,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
     sliding=SlidingPass(1, 0, 5, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "InputTensor", "INPUT")
@@ -84,38 +57,34 @@ def inputs(desc: Any, index: int) -> Definition:
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
     )
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
             limited(desc.WindowSize), limited(number4),
         ],
-        [],
-        [
+        elements=[],
+        numbers=[
             min(len(sizes_of(desc.InputZeroPointTensor)) - 1, 1),
             min(len(desc.InputScaleTensor.Sizes) - 1, 1), 1 if desc.IncludePadding else 0,
             min(len(desc.OutputScaleTensor.Sizes) - 1, 1),
             min(len(sizes_of(desc.OutputZeroPointTensor)) - 1, 1),
         ],
-        [desc.DimensionCount],
-        [],
-        NO_FACTORS,
-        Sliding(
-            desc.WindowSize, Frame(number, number2, number3),
-            Frame(
-                tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
+        bounds=[desc.DimensionCount],
+        activations=[],
+        sliding=Sliding(
+            sizes=desc.WindowSize, window=Frame(first=number, steps=number2, taps=number3),
+            counted=Frame(
+                first=tuple(
+                    0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount)
+                )
                 if desc.IncludePadding
                 else number,
-                number2, number3,
+                steps=number2, taps=number3,
             ),
-            number4 if desc.IncludePadding else input_sizes,
+            box=number4 if desc.IncludePadding else input_sizes,
         ),
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
     )
 
 

@@ -8,33 +8,18 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
     Separable,
     SeparablePass,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_COORDINATE", True, False)],
@@ -43,20 +28,8 @@ SHADER = DefinitionShader(
     sized=1,
     lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
     float_lists=7,
-    boxes=0,
-    divisors=[],
     bounds=["DIMS"],
-    float_numbers=0,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
     separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, False, False)],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RESAMPLE1", "InputTensor", "INPUT")
@@ -72,28 +45,22 @@ def inputs(desc: Any, index: int) -> Definition:
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     number = max((entry(desc.OutputTensor.Sizes, d) for d in range(desc.DimensionCount)), default=0)
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [limited((desc.DimensionCount, number))],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[limited((desc.DimensionCount, number))],
+        lists=[
             limited([bits(entry) for entry in desc.Scales]),
             limited([bits(entry) for entry in desc.OutputPixelOffsets]),
             limited([bits(entry) for entry in desc.InputPixelOffsets]),
         ],
-        [],
-        [1 if is_linear else 0, number - 1],
-        [desc.DimensionCount],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        Separable(
-            desc.DimensionCount,
-            (1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
+        elements=[],
+        numbers=[1 if is_linear else 0, number - 1],
+        bounds=[desc.DimensionCount],
+        activations=[],
+        separable=Separable(
+            rank=desc.DimensionCount,
+            applies=(1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
         ),
-        (),
     )
 
 

@@ -8,34 +8,17 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
     SumsPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_HIDDEN", True, False)],
@@ -46,21 +29,9 @@ SHADER = DefinitionShader(
     ranks=255,
     sized=63,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
-    float_numbers=0,
     is_fused=True,
-    writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[SumsPass(2, 0, 1, 0, 0, 1, 10, 5), SumsPass(3, 0, 2, -1, 2, 1, 8, 4)],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("RNN", "InputTensor", "INPUT")
@@ -94,7 +65,7 @@ def inputs(desc: Any, index: int) -> Definition:
     number = 1 * recurrence_sizes_entry2
     number2 = (1, recurrence_sizes_entry2)
     return Definition(
-        (
+        is_double=(
             desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
             if desc.OutputSequenceTensor is not None
             else False
@@ -104,28 +75,22 @@ def inputs(desc: Any, index: int) -> Definition:
             if desc.OutputSingleTensor is not None
             else False
         ),
-        tensors,
-        [
+        tensors=tensors,
+        kept_sizes=[
             limited((input_sizes_entry, recurrence_sizes_entry, input_sizes_entry2, number)),
             limited(
                 (input_sizes_entry + 1, recurrence_sizes_entry, input_sizes_entry2, recurrence_sizes_entry2)
             ),
         ],
-        [
+        lists=[
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
             limited(number2),
         ],
-        [],
-        [input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 1],
-        [],
-        activations(desc.ActivationDescs, SHADER.activations),
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (1, 1),
-        NO_SEPARABLE,
-        (),
+        elements=[],
+        numbers=[input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 1],
+        bounds=[],
+        activations=activations(desc.ActivationDescs, SHADER.activations),
+        sums=(1, 1),
     )
 
 

@@ -8,34 +8,17 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
@@ -45,22 +28,7 @@ SHADER = DefinitionShader(
     passes=[Pass(0, True, 0, 15, 0, 7, False, -1, -1), Pass(1, False, 3, 0, 8, 13, False, -1, 1)],
     ranks=15,
     sized=15,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
     float_numbers=1027,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("ROI_ALIGN", "InputTensor", "INPUT")
@@ -81,30 +49,23 @@ def inputs(desc: Any, index: int) -> Definition:
     roi_sizes_entry = (entry(roi_sizes, len(roi_sizes) - 2), 2)
     output_sizes = desc.OutputTensor.Sizes
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[
             limited(roi_sizes_entry), limited(roi_sizes_entry), limited(roi_sizes_entry),
             limited(roi_sizes_entry),
         ],
-        [],
-        [],
-        [
+        lists=[],
+        elements=[],
+        numbers=[
             bits(desc.SpatialScaleY), bits(desc.SpatialScaleX), entry(output_sizes, 2),
             entry(output_sizes, 1 + 2), max(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
             1 if not False else 0, 1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,
             1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0, desc.InputTensor.Sizes[0] - 1,
             bits(desc.OutOfBoundsInputValue),
         ],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
+        bounds=[],
+        activations=[],
     )
 
 

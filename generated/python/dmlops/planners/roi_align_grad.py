@@ -9,35 +9,19 @@ from typing import Any
 from .. import enums
 from ..arithmetic import entry
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
     SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
 REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
@@ -54,20 +38,9 @@ SHADER = DefinitionShader(
     ranks=63,
     sized=31,
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"],
-    float_lists=0,
     boxes=3,
-    divisors=[],
     bounds=["IS_AVERAGE", "IS_LINEAR"],
     float_numbers=387,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
     sparse_sum=SparseSumPass(6, 4, 13, 1),
 )
 
@@ -101,7 +74,7 @@ def inputs(desc: Any, index: int) -> Definition:
     number = 1 + 2
     input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
     return Definition(
-        (
+        is_double=(
             desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
             if desc.OutputGradientTensor is not None
             else False
@@ -111,8 +84,8 @@ def inputs(desc: Any, index: int) -> Definition:
             if desc.OutputROIGradientTensor is not None
             else False
         ),
-        tensors,
-        [
+        tensors=tensors,
+        kept_sizes=[
             limited(roi_sizes_entry3), limited(roi_sizes_entry3), limited(roi_sizes_entry3),
             limited(roi_sizes_entry3),
             limited(
@@ -133,9 +106,9 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             limited(input_gradient_sizes if desc.ReductionFunction == REDUCE_FUNCTION_MAX else (1, 1, 1, 1)),
         ],
-        [limited(input_gradient_sizes2), limited(input_gradient_sizes[1:]), limited(roi_sizes_entry2)],
-        [],
-        [
+        lists=[limited(input_gradient_sizes2), limited(input_gradient_sizes[1:]), limited(roi_sizes_entry2)],
+        elements=[],
+        numbers=[
             bits(desc.SpatialScaleY), bits(desc.SpatialScaleX), input_gradient_sizes_entry,
             input_gradient_sizes_entry2, max(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
             1 if not desc.AlignRegionsToCorners else 0, bits(desc.OutputPixelOffset),
@@ -148,18 +121,12 @@ def inputs(desc: Any, index: int) -> Definition:
             - 1,
             roi_sizes_entry, 1 if desc.AlignRegionsToCorners else 0,
         ],
-        [
+        bounds=[
             1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,
             1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0,
         ],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        roi_sizes_entry2,
+        activations=[],
+        terms=roi_sizes_entry2,
     )
 
 

@@ -7,53 +7,21 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Pass,
-    Rows,
-    RowsPass,
-    Separable,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
-NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[],
     passes=[Pass(0, False, 2, 0, 4, 0, False, -1, 1)],
     ranks=7,
     sized=7,
     lists=["POOLED"],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
-    bounds=[],
     float_numbers=1,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
-    separable=[],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("ROI_POOLING", "InputTensor", "INPUT")
@@ -69,21 +37,14 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, desc.OutputTensor),
     ]
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [],
-        [limited((desc.PooledSize.Height, desc.PooledSize.Width))],
-        [],
-        [bits(desc.SpatialScale), desc.InputTensor.Sizes[0] - 1],
-        [],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        NO_SEPARABLE,
-        (),
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[],
+        lists=[limited((desc.PooledSize.Height, desc.PooledSize.Width))],
+        elements=[],
+        numbers=[bits(desc.SpatialScale), desc.InputTensor.Sizes[0] - 1],
+        bounds=[],
+        activations=[],
     )
 
 

@@ -7,55 +7,26 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
-    AttentionPass,
-    AttentionViews,
-    ContractionPass,
     Definition,
     DefinitionShader,
     Intermediate,
     Pass,
-    Rows,
-    RowsPass,
     Separable,
     SeparablePass,
-    Sliding,
-    SlidingPass,
-    SparseSumPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
 )
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
-NO_FACTORS = nothing(Factors)
-NO_SLIDING = nothing(Sliding)
-NO_ATTENTION_VIEWS = nothing(AttentionViews)
-NO_ROWS = nothing(Rows)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_COORDINATE", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
     ranks=1,
     sized=1,
-    lists=[],
-    float_lists=0,
-    boxes=0,
-    divisors=[],
     bounds=["DIMS"],
-    float_numbers=0,
-    is_fused=False,
-    writes_pairs=False,
-    activations=[],
-    sliding=SlidingPass(-1, -1, -1, -1),
-    contraction=ContractionPass(-1, -1, -1, -1),
-    attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[],
     separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, False, False)],
-    sparse_sum=SparseSumPass(-1, -1, -1, -1),
 )
 
 TENSOR0 = absent("UPSAMPLE_2D", "InputTensor", "INPUT")
@@ -72,27 +43,21 @@ def inputs(desc: Any, index: int) -> Definition:
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     number = max((desc.OutputTensor.Sizes[d] for d in range(input_dimension_count)), default=0)
     return Definition(
-        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
-        tensors,
-        [limited((input_dimension_count, number))],
-        [],
-        [],
-        [
+        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
+        tensors=tensors,
+        kept_sizes=[limited((input_dimension_count, number))],
+        lists=[],
+        elements=[],
+        numbers=[
             input_dimension_count - 1, desc.ScaleSize.Width, input_dimension_count - 2,
             desc.ScaleSize.Height, 1 if is_linear else 0, number - 1,
         ],
-        [input_dimension_count],
-        [],
-        NO_FACTORS,
-        NO_SLIDING,
-        NO_ATTENTION_VIEWS,
-        NO_ROWS,
-        (),
-        Separable(
-            input_dimension_count,
-            (1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
+        bounds=[input_dimension_count],
+        activations=[],
+        separable=Separable(
+            rank=input_dimension_count,
+            applies=(1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
         ),
-        (),
     )
 
 

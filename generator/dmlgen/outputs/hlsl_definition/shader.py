@@ -119,7 +119,6 @@ class HlslDefinition(WithTensors):
         """The macros that are 0 in passes whose planner does not define them."""
         forms = [form for form in (self.fast, self.within) if form is not None]
         own = {
-            "BYTES": self.writes_bytes,
             "PAIRS": self.writes_pairs,
             "ACTIVATION_KINDS": bool(self.activations),
         }
@@ -134,11 +133,6 @@ class HlslDefinition(WithTensors):
     def may_be_double(self) -> bool:
         """Whether floats may be computed in double precision: where an output may be FLOAT64."""
         return any("double" in tensor.values for tensor in self.outputs)
-
-    @property
-    def writes_bytes(self) -> bool:
-        """Whether elements of 8 bits may be written four at once."""
-        return bool(self.passes) and any(8 in tensor.bits for tensor in self.outputs)
 
     @property
     def writes_pairs(self) -> bool:

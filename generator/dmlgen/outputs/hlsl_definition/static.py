@@ -25,6 +25,14 @@ class StaticField:
     is_list: bool
     values: tuple[int | str | tuple[int | str, ...], ...]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether that is the default: no entries, 0, or a form that the shader does not have."""
+        if self.is_list:
+            return not self.values
+        value = self.values[0]
+        return set(value) == {NONE} if isinstance(value, tuple) else value == 0
+
 
 Static: TypeAlias = Mapping[str, StaticField]
 """The fields of planners' `DefinitionShader`, in their order."""

@@ -30,7 +30,6 @@ from .loops import (
     in_digits,
     outermost_first,
     times,
-    vector_width,
 )
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
 from .pass_selection import PassSelection, box_of, select_passes, shape_of_threads
@@ -236,9 +235,6 @@ def dispatch_defined(
         out.define("STORE_FP16", 1)
         out.define("SCRATCH_VECTOR", 4)
         each = 8
-    elif writes_words(op, one):
-        out.define("BYTES", 1)
-        shape = shape_of_threads(shape, len(shape) - 1, 4)
     elif writes_pairs(op, shader, one, shape):
         out.define("PAIRS", 1)
         each = 2
@@ -254,20 +250,6 @@ def dispatch_defined(
     ):
         out.define("SKIP_PAST", 1)
     dispatch_box(out, op, known, one, shape, count, step * count, Threads(threads, in_group), waits)
-
-
-def writes_words(op: Definition, one: Pass) -> bool:
-    """Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of
-    them."""
-    if one.writes_kept or one.outputs != 1 << one.target or one.box != NONE:
-        return False
-    tensor = op.tensors[one.target]
-    last = len(tensor.sizes) - 1
-    others: Words = []
-    others.extend(tensor.strides[:last])
-    vector = vector_width(tensor.bits, tensor.sizes[last], tensor.strides[last], others)
-    is_large = element_count(tensor.sizes) >= 4 * ELEMENTWISE_BUSY
-    return tensor.bits == 8 and vector == 4 and is_large
 
 
 def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from .gemm_view import Factors
 from .loops import Words
-from .operands import Sizes, Tensors
+from .operands import NONE, Sizes, Tensors
 
 ELEMENTS_PER_THREAD = 4
 """Elements that a thread computes at once, in a vector, where that is possible."""
@@ -49,10 +49,10 @@ class ContractionPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes an output from sums of products; the next one adds up
     partial sums. Factors and output are tensors by number."""
 
-    number: int
-    left: int
-    right: int
-    output: int
+    number: int = NONE
+    left: int = NONE
+    right: int = NONE
+    output: int = NONE
 
 
 class SlidingPass(NamedTuple):
@@ -60,10 +60,10 @@ class SlidingPass(NamedTuple):
     weights are tensors by number; weights are NONE if there are none, and `output` is the first of
     several."""
 
-    number: int
-    tensor: int
-    output: int
-    weights: int
+    number: int = NONE
+    tensor: int = NONE
+    output: int = NONE
+    weights: int = NONE
 
 
 class AttentionPass(NamedTuple):
@@ -71,12 +71,12 @@ class AttentionPass(NamedTuple):
     result, are intermediate tensors by number; `scored_by` has a bit for each tensor that scores also depend
     on."""
 
-    number: int
-    query: int
-    key: int
-    value: int
-    target: int
-    scored_by: int
+    number: int = NONE
+    query: int = NONE
+    key: int = NONE
+    value: int = NONE
+    target: int = NONE
+    scored_by: int = NONE
 
 
 class SumsPass(NamedTuple):
@@ -105,18 +105,18 @@ class RowsPass(NamedTuple):
     rows are split; `totals`: how many of them a part has. `functions`: those of a reduction, 0 if it is none;
     `choosing` has a bit for each of them that chooses an element."""
 
-    number: int
-    source: int
-    read: int
-    spread: int
-    single: int
-    each: int
-    of_rows: int
-    output: int
-    turns: int
-    totals: int
-    functions: int
-    choosing: int
+    number: int = NONE
+    source: int = NONE
+    read: int = NONE
+    spread: int = NONE
+    single: int = NONE
+    each: int = NONE
+    of_rows: int = NONE
+    output: int = NONE
+    turns: int = NONE
+    totals: int = NONE
+    functions: int = NONE
+    choosing: int = NONE
 
 
 class SeparablePass(NamedTuple):
@@ -136,10 +136,10 @@ class SparseSumPass(NamedTuple):
     of the coordinates along some dimensions, for which `tested` has a bit each. Dimension `axis` is not
     among them. `output` is a tensor by number."""
 
-    number: int
-    output: int
-    tested: int
-    axis: int
+    number: int = NONE
+    output: int = NONE
+    tested: int = NONE
+    axis: int = NONE
 
 
 class DefinitionShader(NamedTuple):
@@ -152,26 +152,26 @@ class DefinitionShader(NamedTuple):
     come with reciprocals, by number among all lists; those of tensors come first. `writes_pairs`: all passes
     follow the definition, where a thread may compute two elements."""
 
-    kept: Sequence[Intermediate]
-    passes: Sequence[Pass]
-    ranks: int
-    sized: int
-    lists: Sequence[str]
-    float_lists: int
-    boxes: int
-    divisors: Sequence[int]
-    bounds: Sequence[str]
-    float_numbers: int
-    is_fused: bool
-    writes_pairs: bool
-    activations: Sequence[int]
-    sliding: SlidingPass
-    contraction: ContractionPass
-    attention: AttentionPass
-    rows: RowsPass
-    sums: Sequence[SumsPass]
-    separable: Sequence[SeparablePass]
-    sparse_sum: SparseSumPass
+    kept: Sequence[Intermediate] = ()
+    passes: Sequence[Pass] = ()
+    ranks: int = 0
+    sized: int = 0
+    lists: Sequence[str] = ()
+    float_lists: int = 0
+    boxes: int = 0
+    divisors: Sequence[int] = ()
+    bounds: Sequence[str] = ()
+    float_numbers: int = 0
+    is_fused: bool = False
+    writes_pairs: bool = False
+    activations: Sequence[int] = ()
+    sliding: SlidingPass = SlidingPass()
+    contraction: ContractionPass = ContractionPass()
+    attention: AttentionPass = AttentionPass()
+    rows: RowsPass = RowsPass()
+    sums: Sequence[SumsPass] = ()
+    separable: Sequence[SeparablePass] = ()
+    sparse_sum: SparseSumPass = SparseSumPass()
 
 
 class Activation(NamedTuple):
@@ -186,9 +186,9 @@ class Frame(NamedTuple):
     """The taps of a window: in each dimension the coordinate at output and window coordinate 0 (`first`), and
     how far it moves with the output's (`steps`) and with the window's (`taps`)."""
 
-    first: Sizes
-    steps: Sizes
-    taps: Sizes
+    first: Sizes = ()
+    steps: Sizes = ()
+    taps: Sizes = ()
 
 
 class Sliding(NamedTuple):
@@ -196,10 +196,10 @@ class Sliding(NamedTuple):
     taps at the coordinates `counted` that are inside of a `box` of these sizes are counted, unless it is
     empty."""
 
-    sizes: Sizes
-    window: Frame
-    counted: Frame
-    box: Sizes
+    sizes: Sizes = ()
+    window: Frame = Frame()
+    counted: Frame = Frame()
+    box: Sizes = ()
 
 
 class View(NamedTuple):
@@ -207,13 +207,13 @@ class View(NamedTuple):
     coordinate of the first entry, and the steps from it along batch, head, row and element. Further numbers
     may follow the coordinate, which must be in [0, `limits`) for all entries."""
 
-    tensor: int
-    first: Sizes
-    batch: Sizes
-    head: Sizes
-    row: Sizes
-    element: Sizes
-    limits: Sizes
+    tensor: int = 0
+    first: Sizes = ()
+    batch: Sizes = ()
+    head: Sizes = ()
+    row: Sizes = ()
+    element: Sizes = ()
+    limits: Sizes = ()
 
 
 class AttentionViews(NamedTuple):
@@ -221,31 +221,31 @@ class AttentionViews(NamedTuple):
     values, where others follow (`key_before`, `value_before`), and outputs that store all keys and values.
     `shared` adjacent heads have the same keys and values, if that is known; else it is 0."""
 
-    query: View
-    key: View
-    value: View
-    output: View
-    key_before: View
-    value_before: View
-    key_stored: View
-    value_stored: View
-    shared: int
+    query: View = View()
+    key: View = View()
+    value: View = View()
+    output: View = View()
+    key_before: View = View()
+    value_before: View = View()
+    key_stored: View = View()
+    value_stored: View = View()
+    shared: int = 0
 
 
 class Separable(NamedTuple):
     """The rank of the taps, and for each separable pass 1 if it applies, else 0."""
 
-    rank: int
-    applies: Sizes
+    rank: int = 0
+    applies: Sizes = ()
 
 
 class Rows(NamedTuple):
     """`reduced`: for each dimension 1 if rows run along it, else 0; without statistics, they may run along
     any. The `function` of a reduction; `decreasing`: of equally good elements, it chooses the last."""
 
-    reduced: Sizes
-    function: int
-    decreasing: bool
+    reduced: Sizes = ()
+    function: int = 0
+    decreasing: bool = False
 
 
 class Definition(NamedTuple):
@@ -262,10 +262,10 @@ class Definition(NamedTuple):
     numbers: Annotated[list[int], 32]
     bounds: Sizes
     activations: Annotated[Sequence[Activation], 8]
-    factors: Factors
-    sliding: Sliding
-    attention: AttentionViews
-    rows: Rows
-    sums: Sizes
-    separable: Separable
-    terms: Sizes
+    factors: Factors = Factors()
+    sliding: Sliding = Sliding()
+    attention: AttentionViews = AttentionViews()
+    rows: Rows = Rows()
+    sums: Sizes = ()
+    separable: Separable = Separable()
+    terms: Sizes = ()

@@ -28,15 +28,15 @@ class Window(NamedTuple):
     `right_divisors`; if that leaves a remainder, there is no product.
     """
 
-    sizes: Sizes
-    groups: int
-    axes: Sizes
-    left_first: Sizes
-    left_taps: Sizes
-    right_first: Sizes
-    right_steps: Sizes
-    right_taps: Sizes
-    right_divisors: Sizes
+    sizes: Sizes = ()
+    groups: int = 0
+    axes: Sizes = ()
+    left_first: Sizes = ()
+    left_taps: Sizes = ()
+    right_first: Sizes = ()
+    right_steps: Sizes = ()
+    right_taps: Sizes = ()
+    right_divisors: Sizes = ()
 
 
 class Factors(NamedTuple):
@@ -49,15 +49,15 @@ class Factors(NamedTuple):
     `right_less`.
     """
 
-    applies: bool
-    left: Sizes
-    right: Sizes
-    left_less: Sizes
-    right_less: Sizes
-    lessens_left: bool
-    lessens_right: bool
-    depth: int
-    window: Window
+    applies: bool = False
+    left: Sizes = ()
+    right: Sizes = ()
+    left_less: Sizes = ()
+    right_less: Sizes = ()
+    lessens_left: bool = False
+    lessens_right: bool = False
+    depth: int = 0
+    window: Window = Window()
 
 
 class Contraction(NamedTuple):
