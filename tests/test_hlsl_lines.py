@@ -13,14 +13,14 @@ SHADERS = sorted((Path(__file__).parents[1] / "generated" / "hlsl").glob("*.hlsl
 
 
 def lines_of(*lines: str) -> list[str]:
-    return broken("\n".join(lines).encode()).decode().split("\n")
+    return broken("\n".join(lines)).decode().split("\n")
 
 
 @pytest.mark.parametrize("path", SHADERS, ids=lambda path: path.stem)
 def test_no_line_is_too_long(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert [line for line in text.split("\n") if len(line) > WIDTH and not line.startswith("#define ")] == []
-    assert broken(text.encode()).decode() == text
+    assert broken(text).decode() == text
 
 
 @pytest.mark.parametrize("path", SHADERS, ids=lambda path: path.stem)
@@ -28,7 +28,7 @@ def test_breaking_changes_no_code(path: Path) -> None:
     """A shader on fewer lines, as many of its statements together as preprocessing lines allow."""
     text = re.sub(r" *//.*", "", path.read_text(encoding="utf-8"))
     joined = re.sub(r"(?m)(?<=[;{}])\n(?!#)(?=[^#\n]*$)", " ", text)
-    assert broken(joined.encode()).decode().split() == text.split()
+    assert broken(joined).decode().split() == text.split()
 
 
 def test_code_is_broken_outside_of_parentheses_first() -> None:

@@ -20,9 +20,9 @@ import matrix_cases
 from c_runner import compiler as c_compiler
 from dmlops import gpu
 from dmlops.__main__ import main
-from dmlops.gpu import compiler, preprocessing
+from dmlops.gpu import compiler
 from dmlops.gpu.folding import folded
-from dmlops.gpu.preprocessing import resolved
+from dmlops.gpu.preprocessing import preprocessed, resolved
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 from gpu_device import device, run_in_guard_zones
 from test_gpu_matrix import OPERATORS
@@ -47,7 +47,7 @@ def variants(slug: str) -> list[tuple[str, dict[str, Any]]]:
     return [(one.shader or slug, dict(one.defines)) for one in gpu.plan(desc).dispatches]
 
 
-def preprocessed(text: str, *macros: str) -> list[str]:
+def tokens(text: str, *macros: str) -> list[str]:
     """The tokens that a C preprocessor leaves."""
     command = [c_compiler("gcc"), "-E", "-P", "-w", "-x", "c", "-undef", *(f"-D{one}" for one in macros), "-"]
     result = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
@@ -59,10 +59,10 @@ def test_macros_are_resolved_as_by_a_c_preprocessor(slug: str) -> None:
     """On either target, apart from what is left out because nothing reaches it."""
     name, macros = variants(slug)[-1]
     source = gpu.shader(name)
-    text = preprocessing._Resolver(macros).run(source.partition("\n\n")[2])
+    text = preprocessed(source.partition("\n\n")[2], macros)
     given = [f"{key}={value}" for key, value in macros.items()]
     for target in ([], ["__spirv__=1"]):
-        assert preprocessed(text, *target) == preprocessed(source, *given, *target)
+        assert tokens(text, *target) == tokens(source, *given, *target)
     code = resolved(source, macros)
     assert not set(re.findall(r"\w+", re.sub(r"//.*", "", code))) & macros.keys()
     assert {line for line in code.split("\n") if line.startswith("#if")} <= {"#ifdef __spirv__"}
@@ -249,17 +249,17 @@ def test_conditions_are_those_of_c() -> None:
     shifts = ("1 << 2 + 1 == 8", "2 | 1 << 1 == 2", "8 >> 1 - 1 & 7", "1 << 2 >> 1 < 2", "2 * 1 << 1 == 4")
     conditions = [*shifts, *(expression(choice, 3) for _ in range(400))]
     text = "\n".join(f"#if {one}\nyes{i}\n#else\nno{i}\n#endif" for i, one in enumerate(conditions))
-    found = preprocessing._Resolver({"A": 3, "B": "(A - 5)"}).run(text)
-    assert found.split() == preprocessed(text, "A=3", "B=(A - 5)")
+    found = preprocessed(text, {"A": 3, "B": "(A - 5)"})
+    assert found.split() == tokens(text, "A=3", "B=(A - 5)")
     assert {one.rstrip("0123456789") for one in found.split()} == {"yes", "no"}
 
 
 def test_arguments_of_macros_may_have_brackets_and_commas() -> None:
     nested = "(((((1, 2)))))"
     text = f"#define SECOND(x, y, z) [y]\n#define USED SECOND(f(1, 2), {nested}, 3) + SECOND(4, 5, 6)\nUSED"
-    found = preprocessing._Resolver({}).run(text).splitlines()[-1]
+    found = preprocessed(text, {}).splitlines()[-1]
     assert found == f"[{nested}] + [5]"
-    assert re.findall(r"\w+|[^\w\s]", found) == preprocessed(text)
+    assert re.findall(r"\w+|[^\w\s]", found) == tokens(text)
 
 
 @pytest.mark.parametrize(
@@ -312,6 +312,7 @@ void CSMain(uint i : SV_GroupIndex) { Kept(from[i]); }
     expected = """#define TWICE(x) (x * 2)
 // kept
 float Kept(float x) { return TWICE(x); } // A MODE
+
 static const uint SIZE = 1, OTHER = 5;
 StructuredBuffer<float> from : register(t0);
 

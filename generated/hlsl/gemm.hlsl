@@ -935,7 +935,6 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // 16 or 32 columns at a time. Where threads store along rows, 32 columns fill more of a cache line, but take registers
 // that only tall waves use anyway. Lines, and rows of sums or columns where threads store these, are padded so that the
 // stores of matrices and the loads of four sums have few bank conflicts.
-static const uint matrixProducts = 16;  // k of one matrix multiplication
 static const uint leftPitch = leftAcross / 8 + 1, rightPitch = rightAcross / 8 + 1;
 static const uint rightStart = (LEFT_ALONG ? TILE_ROWS : stepDepth) * leftPitch;
 static const uint tilesSize = rightStart + ((RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH)) * rightPitch;

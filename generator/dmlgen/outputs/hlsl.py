@@ -10,9 +10,8 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_activation import ActivationText, activations_of
 from dmlgen.outputs.hlsl_functions import Calls, FunctionChoice, Functions, merged_calls
-from dmlgen.outputs.hlsl_lines import broken
+from dmlgen.outputs.hlsl_lines import finished
 from dmlgen.outputs.hlsl_map import MapPrinter, MapText, map_text
-from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, tensor_of, value_types
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.parts import merged, parts
@@ -79,7 +78,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
                 view = _form(near, operator, schedule, functions, plans)
         template = "map" if isinstance(view, MapShader) else schedule.form
         text = templates.render(f"hlsl/{template}.hlsl.j2", shader=view)
-        return {f"hlsl/{operator.slug}.hlsl": broken(reached(text))}
+        return {f"hlsl/{operator.slug}.hlsl": finished(text)}
 
     return merged(parts("hlsl", registry, templates.memory, shader))
 

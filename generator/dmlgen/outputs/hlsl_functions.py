@@ -67,11 +67,6 @@ class FunctionChoice:
     others: tuple[str, ...] = ()
 
     @property
-    def keeps_order_in_dxil(self) -> bool:
-        """Whether a function depends on an order of operations that DXIL would not keep by itself."""
-        return any("DXIL_PRECISE" in text for text in (*self.always, *self.float16, *self.others))
-
-    @property
     def is_precise(self) -> bool:
         """Whether a function depends on an order of operations that drivers must not change."""
         return any("precise " in text for text in (*self.always, *self.others))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from dmlgen.outputs.hlsl_reachable import reached, words_of
+
 WIDTH = 120
 """Columns of a line. Longer ones remain where nothing can be broken, as in macros."""
 
@@ -36,9 +38,32 @@ MEANINGS = "//              "
 """The text before the meaning of a macro in the head of a shader, and before what follows of it below."""
 
 
-def broken(text: bytes) -> bytes:
+_DESCRIBED = re.compile(r"//   (?:  )?(X(?=_))?([A-Z_][A-Z0-9_]*) ")
+
+
+def finished(text: bytes) -> bytes:
+    """The text of a shader without what it does not use, and without lines that are too long."""
+    return broken(without_unnamed(reached(text.decode())))
+
+
+def without_unnamed(text: str) -> str:
+    """The text without what its head says about macros that it does not name. A macro X_NAME is one of
+    several that end in _NAME."""
+    lines, words, number = text.split("\n"), words_of(text.split("\n")), 0
+    while lines[number]:  # ends: there is an empty line after the head
+        found = _DESCRIBED.match(lines[number])
+        if found is None or any(word.endswith(found[2]) if found[1] else word == found[2] for word in words):
+            number += 1
+            continue
+        del lines[number]
+        while lines[number].startswith(MEANINGS):
+            del lines[number]
+    return "\n".join(lines)
+
+
+def broken(text: str) -> bytes:
     """The text of a shader without lines that are too long."""
-    rest = _SINGLE.sub(_joined, text.decode()).split("\n")[::-1]
+    rest = _SINGLE.sub(_joined, text).split("\n")[::-1]
     lines: list[str] = []
     while rest:  # ends: what is put back is shorter than what was taken
         line = rest.pop()

@@ -8,7 +8,7 @@ from pathlib import Path
 from dmlgen import mappings
 from dmlgen.banner import head
 from dmlgen.expr import arithmetic
-from dmlgen.outputs import dxdispatch, registry_json
+from dmlgen.outputs import dxdispatch, hlsl_reachable, registry_json
 from dmlgen.outputs.hlsl_types import hlsl_types
 from dmlgen.outputs.parts import parts
 from dmlgen.outputs.python_graphs import graphs_view, ranges_view
@@ -19,7 +19,11 @@ from dmlgen.project import LICENSE, PACKAGE, RUNTIME
 from dmlgen.registry import Operator, Registry, Struct
 
 _PACKAGE = "python/dmlops"
-_SHARED = {"arithmetic.py": arithmetic, "mappings.py": mappings}  # of which it gets a copy
+_SHARED = {  # of which it gets a copy
+    "arithmetic.py": arithmetic,
+    "hlsl_reachable.py": hlsl_reachable,
+    "mappings.py": mappings,
+}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from .preprocessing import reached, value_of
+from ..hlsl_reachable import reached
+from .preprocessing import tidy, value_of
 
 _TOKEN = r"[\d\s|&!=<>]"
 _CONSTANT = rf"(?:{_TOKEN}|\((?:{_TOKEN}|\({_TOKEN}*\))*\))+"
@@ -42,7 +43,7 @@ def folded(text: str) -> str:
         text = _CHOICE.sub(lambda found: found[2] if value_of(found[1]) else found[3], text)
         text = _NEVER.sub("", text)
         text = _BLOCK.sub(lambda found: found[0] if value_of(found[2]) else "", text)
-    return reached(text)
+    return tidy(reached(text))
 
 
 def _computed(found: re.Match[str]) -> str:

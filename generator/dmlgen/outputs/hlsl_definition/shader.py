@@ -20,9 +20,8 @@ from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Calls, FunctionChoice, Functions, merged_calls
-from dmlgen.outputs.hlsl_lines import broken
+from dmlgen.outputs.hlsl_lines import finished
 from dmlgen.outputs.hlsl_names import local
-from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.reads import tensors_read
@@ -192,7 +191,7 @@ def text(shader: HlslDefinition, templates: Templates) -> bytes:
         params=definition_params(plans, shader),
         params_of={one.field: definition_params(plans, shader, one) for one in shader.forms},
     )
-    return broken(reached(whole))
+    return finished(whole)
 
 
 def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | None = None) -> Params:
