@@ -107,14 +107,14 @@ def translated(plans: Plans) -> None:
         (2, "of another type", "def f(a: Few) -> int:\n    return len(a) if len(a) == 1 else True\n"),
         (2, "of another type", "def f(a: Few) -> int:\n    return f(len(a))\n"),
         (2, "of another type", FEW + "b: Few = [True]\n"),
-        (3, "b, which is used outside this block,", NUMBER + "if a == 1:\n        b = 1\n    f(b)\n"),
+        (4, "the name b", NUMBER + "if a == 1:\n        b = 1\n    f(b)\n"),
         (2, "these targets", "def f(a: int, b: int) -> None:\n    a, b = b, a\n"),
         (2, "comparing", "def f(a: Few, b: Few) -> bool:\n    return a == b\n"),
         (2, "comparing", "def f(a: str) -> bool:\n    return a == 'b'\n"),
         (2, "this call", "def f(a: Few) -> bool:\n    return all(b > 1 for b in a if b > 0)\n"),
         (2, "ListComp", "def f(a: Few) -> Few:\n    return [b for b in a if b > 0 if b > 1]\n"),
         (3, "extending a list", FEW + "b: Few = []\n    b.extend(1)\n"),
-        (3, "extending a list", FEW + "b: Few = []\n    b.extend([b] * 2)\n"),
+        (3, "a list without a stated type", FEW + "b: Few = []\n    b.extend([b] * 2)\n"),
         (2, "looking for this", "def f(a: Few) -> bool:\n    return True in a\n"),
         (2, "where C wants", "def f(a: Few) -> bool:\n    return len(a) > 0 and all(b for b in a)\n"),
         (2, "a part that does not begin its list", FEW + "for b, c in enumerate(a[1:]):\n        f(a)\n"),
@@ -160,9 +160,8 @@ def h(count: int) -> int:
 
 def k(values: Few, count: int) -> int:
     kept: Few = []
-    kept.extend([9] * (0 - count))
     kept.extend(values[1:])
-    kept.extend([5] * count)
+    kept.extend([5 for _ in range(count)])
     return 100 * kept[0] + 10 * kept[1] + kept[2] if 3 in kept and 2 in values and 4 not in values else 0
 
 

@@ -301,22 +301,17 @@ DMLOPS_CALLED void dmlops_out_define_text(
 
 DMLOPS_CALLED void dmlops_out_define(
     dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t number) {
-    char* value = dmlops_out_name(planning, macro, name, end);
+    char digits[24] = "";
+    char* first = &digits[sizeof digits - 1];
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    if (value == NULL) {
-        return;
-    }
-    if (number < 0) {
-        *value++ = '-';
-    }
-    for (uint64_t left = rest; left > 9; left /= 10) {
-        ++value;
-    }
-    value[1] = '\0';
     do { /* from the last digit to the first */
-        *value-- = (char)('0' + rest % 10);
+        *--first = (char)('0' + rest % 10);
         rest /= 10;
     } while (rest > 0);
+    if (number < 0) {
+        *--first = '-';
+    }
+    dmlops_out_define_text(planning, macro, name, end, first);
 }
 
 /* Types and functions of the planners, generated from them. */
@@ -370,17 +365,6 @@ DMLOPS_CALLED void dmlops_plan_int_8_extend(
         memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
         list->count += count;
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_8_fill(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, int64_t item) {
-    if (count > 8 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
 }
 
 DMLOPS_CALLED int dmlops_plan_int_8_has(const dmlops_plan_int_8* list, int64_t item) {
@@ -2192,22 +2176,9 @@ static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
 }
 
 static inline void dmlops_put_words(dmlops_planning* planning, const int64_t* words, int64_t count) {
-    uint32_t* to = &planning->next.constants[planning->next.constant_count];
-    uint64_t bits = 0;
-    if (count > (int64_t)DMLOPS_MAX_CONSTANTS - (int64_t)planning->next.constant_count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
-        return;
-    }
     for (int64_t i = 0; i < count; ++i) {
-        to[i] = (uint32_t)words[i];
-        bits |= (uint64_t)words[i];
+        dmlops_put_word(planning, words[i]);
     }
-    for (int64_t i = 0; bits > UINT32_MAX && i < count; ++i) {
-        if (words[i] < 0 || words[i] > (int64_t)UINT32_MAX) {
-            dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, words[i]);
-        }
-    }
-    planning->next.constant_count += (uint32_t)count;
 }
 
 /* Pads with zeros to a multiple of four words, as structs in constant buffers are laid out. */
@@ -2215,14 +2186,6 @@ static inline void dmlops_put_padding(dmlops_planning* planning) {
     while (planning->next.constant_count % 4 != 0) {
         planning->next.constants[planning->next.constant_count++] = 0;
     }
-}
-
-/* Copies a dispatch, without the unused space in its arrays. */
-static inline void dmlops_copy_dispatch(dmlops_dispatch* to, const dmlops_dispatch* from) {
-    memcpy(to, from, offsetof(dmlops_dispatch, defines));
-    memcpy(to->defines, from->defines, from->define_count * sizeof *from->defines);
-    memcpy(to->bindings, from->bindings, from->binding_count * sizeof *from->bindings);
-    memcpy(to->constants, from->constants, from->constant_count * sizeof *from->constants);
 }
 
 /* Replaces placeholders among buffers that are accessed in the same way by the first other one, or by scratch. */
@@ -2262,7 +2225,7 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->waits = 0;
     if (planning->reason == DMLOPS_REASON_NONE && work->dispatch_count++ < planning->capacity) {
         dmlops_dispatch* to = &planning->out[work->dispatch_count - 1];
-        dmlops_copy_dispatch(to, next);
+        *to = *next;
         memcpy(to->bindings, bindings, next->binding_count * sizeof *bindings);
     }
     planning->next.define_count = planning->shared_defines;
@@ -3104,7 +3067,9 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_int_8 words;
     words.count = 0;
     dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
-    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, entries->count), 0);
+    while (planning->reason == DMLOPS_REASON_NONE && (words.count < 8)) {
+        dmlops_plan_int_8_append(planning, &words, 0);
+    }
     *result = words;
     return;
 }
@@ -4439,8 +4404,7 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
         dmlops_plan_int_8_append(planning, &words, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
             dmlops_plan_counted(planning, entry));
     }
-    dmlops_plan_int_8_fill(planning, &words, dmlops_subtract(8, words.count), 0);
-    *result = words;
+    dmlops_plan_padded(planning, &words, result);
     return;
 }
 
@@ -8879,16 +8843,20 @@ DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlo
 /* The strides that order what a pass visits: zeros keep the order of its dimensions. */
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
     if (one->writes_kept || (one->box != -1)) {
-        dmlops_plan_int_8_fill(planning, &strides, shape->count, 0);
-    } else {
-        dmlops_plan_int_8_extend(planning, &strides, op->tensors.items[dmlops_item(planning, one->target,
-            op->tensors.count)].strides.count, op->tensors.items[dmlops_item(planning, one->target,
-            op->tensors.count)].strides.items);
+        result->count = 0;
+        for (int64_t each_1 = 0; each_1 < shape->count; ++each_1) {
+            dmlops_plan_int_8_append(planning, result, 0);
+        }
+        return;
     }
-    *result = strides;
+    result->count = 0;
+    for (int64_t each_2 = 0; each_2 < op->tensors.items[dmlops_item(planning, one->target,
+        op->tensors.count)].strides.count; ++each_2) {
+        const int64_t item = op->tensors.items[dmlops_item(planning, one->target,
+            op->tensors.count)].strides.items[each_2];
+        dmlops_plan_int_8_append(planning, result, item);
+    }
     return;
 }
 

@@ -11,7 +11,7 @@
   does an index beyond the end; a negative one counts from there. Nothing is accessed out of bounds. A list
   without a capacity is the address of static entries.
 - `in` and `not in` look for a number in a list.
-- `extend` takes a list of numbers, or `[number] * count`.
+- `extend` takes a list of numbers.
 - `_replace` returns a copy of a record, with other values in some fields.
 - `for` iterates over a list, a slice of it, `range`, `enumerate` or `zip`; so do comprehensions, with at most
   one `if`, and `all` and `any`, without any. Lists and bounds must not change meanwhile. `while` also ends
@@ -29,11 +29,9 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 
 from dmlgen.literals import c_string
 from dmlgen.names import snake
@@ -54,7 +52,7 @@ from dmlgen.plans.model import (
     constant,
 )
 from dmlgen.plans.resources import resources_of
-from dmlgen.plans.sharing import CHANGES, check_sharing
+from dmlgen.plans.sharing import CHANGES, writes
 
 _KEYWORDS = frozenset({"switch", "default", "case", "double", "float", "int", "long", "short", "char"})
 _ARITHMETIC: dict[type[ast.operator], str] = {
@@ -88,6 +86,12 @@ class Value:
 
     text: str
     type: Type
+    is_compound: bool = False  # has operators
+
+    @property
+    def operand(self) -> str:
+        """The text within other operators."""
+        return f"({self.text})" if self.is_compound else self.text
 
     @property
     def is_scalar(self) -> bool:
@@ -99,10 +103,10 @@ class Value:
         """The text of the value itself."""
         if self.is_scalar:
             return self.text
-        return self.text[1:] if self.text.startswith("&") else f"*{self.text}"
+        return self.text[1:] if self.text.startswith("&") else f"*{self.operand}"
 
     def member(self, name: str, type_: Type) -> Value:
-        text = f"{self.text[1:]}.{name}" if self.text.startswith("&") else f"{self.text}->{name}"
+        text = f"{self.text[1:]}.{name}" if self.text.startswith("&") else f"{self.operand}->{name}"
         return Value(text if isinstance(type_, Scalar) else f"&{text}", type_)
 
 
@@ -212,7 +216,6 @@ class Definition:
 
 def definition(plans: Plans, function: Function) -> Definition:
     """A function in C."""
-    check_sharing(function)
     translation = _Translation(plans, function)
     text = translation.text()
     return Definition(text, frozenset(translation.called_of_lists))
@@ -225,6 +228,7 @@ class _Translation:
         self.plans = plans
         self.function = function
         self.module: Module = function.module
+        self.writes = writes(function)
         self.lines: list[str] = []
         self.names: dict[str, Value] = {}
         self._temporaries = 0
@@ -252,32 +256,32 @@ class _Translation:
     def block(self, body: Sequence[ast.stmt]) -> None:
         outer = dict(self.names)
         for node in body:
-            self.statement(node, body)
+            self.statement(node)
         self.names = outer
 
-    def statement(self, node: ast.stmt, body: Sequence[ast.stmt]) -> None:
+    def statement(self, node: ast.stmt) -> None:
         match node:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
-                self.assign(node, name, value, self.plans.type(self.module, annotation), body)
+                self.assign(name, value, self.plans.type(self.module, annotation))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self.assign(node, name, value, self.type_of(name), body)
+                self.assign(name, value, self.type_of(name))
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
                 for place, (target, value) in enumerate(zip(names, values, strict=True), 1):
-                    if not isinstance(target, ast.Name) or _uses(values[place:], target.id):
+                    if not isinstance(target, ast.Name) or target.id in _names(*values[place:]):
                         raise self.module.refused(node, "these targets")
-                    self.assign(node, target.id, value, self.type_of(target.id), body)
+                    self.assign(target.id, value, self.type_of(target.id))
             case ast.Assign(targets=[ast.Subscript(value=owner, slice=index)], value=value):
                 entry = self.item(self.expr(owner), index)
                 self.copy(entry.content, self.expr(value, entry.type))
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
                 whole = ast.copy_location(ast.BinOp(target, op, value), node)
-                self.assign(node, name, whole, self.type_of(name), body)
+                self.assign(name, whole, self.type_of(name))
             case ast.Expr(value=ast.Constant(value=str())):
                 pass  # a docstring
             case ast.Expr(value=ast.Call() as call):
                 self.call_statement(call)
             case ast.If(test=test, body=then, orelse=otherwise):
-                with self.braces(f"if ({_bare(self.expr(test).text)})"):
+                with self.braces(f"if ({self.expr(test).text})"):
                     self.block(then)
                 if otherwise:
                     self.lines.pop()
@@ -285,16 +289,18 @@ class _Translation:
                         self.block(otherwise)
             case ast.While(test=test, body=inner, orelse=[]):
                 with self.expression(test):
-                    condition = self.expr(test).text
+                    condition = self.expr(test).operand
                 with self.braces(f"while (planning->reason == DMLOPS_REASON_NONE && {condition})"):
                     self.block(inner)
             case ast.For(target=target, iter=source, body=inner, orelse=[]):
-                with self.loop(target, source, inner):
+                if _names(source) & {one.name for one in self.writes if node in one.loops}:
+                    raise self.module.refused(source, "changing a list or a bound that is gone through")
+                with self.loop(target, source):
                     self.block(inner)
             case ast.Return(value=None):
                 self.lines.append("return;")
             case ast.Return(value=ast.expr() as value) if isinstance(self.function.result, Scalar):
-                self.lines.append(f"return {_bare(self.expr(value, self.function.result).content)};")
+                self.lines.append(f"return {self.expr(value, self.function.result).content};")
             case ast.Return(value=ast.expr() as value):
                 self._next_name = _RESULT if isinstance(value, _MADE) else None
                 found = self.expr(value, self.function.result)
@@ -326,22 +332,18 @@ class _Translation:
         known = self.names.get(name)
         return known.type if known else None
 
-    def assign(
-        self, node: ast.stmt, name: str, value: ast.expr, wanted: Type | None, body: Sequence[ast.stmt]
-    ) -> None:
+    def assign(self, name: str, value: ast.expr, wanted: Type | None) -> None:
         """Assigns to a variable, which is declared if it is new. A record or a list is built in place."""
         known, variable = self.names.get(name), c_name(name)
         if known is not None:
             self.copy(known.content, self.expr(value, wanted))
             return
-        if _uses(self.function.node.body, name) != _uses(body, name):
-            raise self.module.refused(node, f"{name}, which is used outside this block,")
         self._next_name = variable if isinstance(value, _MADE) else None
         found = self.expr(value, wanted)
         self._next_name = None
         if found.is_scalar:
             if found.text != variable:
-                self.lines.append(f"{_declared(found.type, variable)} = {_bare(found.text)};")
+                self.lines.append(f"{_declared(found.type, variable)} = {found.text};")
             found = Value(variable, found.type)
         elif found.text != f"&{variable}":
             if self.is_fixed(name) and self.is_fixed(_owner(value)):
@@ -355,8 +357,7 @@ class _Translation:
 
     def is_fixed(self, name: str | None) -> bool:
         """Whether a variable is always the same record or list, so that another may hold its address."""
-        whole = self.function.node
-        return name is not None and _assignments(whole, name) <= 1 and not _changed([whole], name)
+        return name is not None and [one.kind for one in self.writes if one.name == name] in ([], ["new"])
 
     def new(self) -> str:
         if self._next_name is not None:
@@ -368,19 +369,16 @@ class _Translation:
     # Loops.
 
     @contextmanager
-    def loop(self, target: ast.expr, source: ast.expr, body: Sequence[ast.AST]) -> Iterator[None]:
+    def loop(self, target: ast.expr, source: ast.expr) -> Iterator[None]:
         """Translates everything inside once per item of the iterable. C works out the end again for each."""
-        used = {node.id for node in ast.walk(source) if isinstance(node, ast.Name)}
-        if any(_changed(body, name) or any(_assignments(node, name) for node in body) for name in used):
-            raise self.module.refused(source, "changing a list or a bound that is gone through")
         outer = dict(self.names)
         number: ast.expr = ast.Name("_")
         lists: list[tuple[ast.expr, ast.expr]] = []  # each with the name of its items
         match source, target:
             case ast.Call(func=ast.Name(id="range"), args=[last]), _:
-                number, begin, end = target, "0", self.expr(last).text
+                number, begin, end = target, "0", self.expr(last).operand
             case ast.Call(func=ast.Name(id="range"), args=[first, last]), _:
-                number, begin, end = target, self.expr(first).text, self.expr(last).text
+                number, begin, end = target, self.expr(first).operand, self.expr(last).operand
             case ast.Call(func=ast.Name(id="enumerate"), args=[inner]), ast.Tuple(elts=[number, item]):
                 lists = [(item, inner)]
             case ast.Call(func=ast.Name(id="zip"), args=inners), ast.Tuple(elts=items):
@@ -452,7 +450,7 @@ class _Translation:
     def item(self, whole: Value, index: ast.expr) -> Value:
         if not isinstance(whole.type, ListOf):
             raise self.module.refused(index, "an index here")
-        return self.at(whole, _bare(self.expr(index).text))
+        return self.at(whole, self.expr(index).text)
 
     # Calls.
 
@@ -461,7 +459,12 @@ class _Translation:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=arguments):
                 owner = self.names.get(name)
                 if owner is not None and owner.type == PLANNING:
-                    self.tell(call, method, arguments)
+                    if method == "bind":
+                        self.bind_all(call, arguments[0])
+                        return
+                    self.lines.append(f"{self.planned(method, arguments)};")
+                    if method == "refuse":
+                        self.lines += self.nothing()
                     return
                 if owner is not None and isinstance(owner.type, ListOf) and method in CHANGES:
                     self.changed(owner, method, arguments)
@@ -479,29 +482,23 @@ class _Translation:
         elif method == "append":
             self.add("append", owner, arguments[0])
         else:
-            self.add("insert", owner, arguments[1], _bare(self.expr(arguments[0]).text))
+            self.add("insert", owner, arguments[1], self.expr(arguments[0]).text)
 
     def extend(self, owner: Value, source: ast.expr) -> None:
-        """Appends numbers: those of a list, or one number repeatedly."""
-        match source:
-            case ast.BinOp(left=ast.List(elts=[item]), op=ast.Mult(), right=count):
-                called, given = "fill", [self.expr(count), self.expr(item)]
-                fits = [one.type for one in given] == [INT, INT]
-            case _:
-                is_built = isinstance(source, ast.List | ast.Subscript)
-                whole = self.expr(source, owner.type if is_built else None)
-                called, given = "extend", [whole.member("count", INT), whole.member("items", INT)]
-                fits = isinstance(whole.type, ListOf) and whole.type.element == INT
-        if not (fits and isinstance(owner.type, ListOf) and owner.type.element == INT):
-            raise self.module.refused(source, "extending a list like this")
-        texts = ", ".join(_bare(one.text) for one in given)
-        self.lines.append(f"{self.of_lists(owner.type, called)}(planning, {owner.text}, {texts});")
+        """Appends the numbers of another list."""
+        is_built = isinstance(source, ast.List | ast.ListComp | ast.Subscript)
+        whole = self.expr(source, owner.type if is_built else None)
+        for one in (owner, whole):
+            if not (isinstance(one.type, ListOf) and one.type.element == INT):
+                raise self.module.refused(source, "extending a list like this")
+        count, items = whole.member("count", INT).text, whole.member("items", INT).text
+        self.lines.append(f"{self.of_lists(owner.type, 'extend')}(planning, {owner.text}, {count}, {items});")
 
     def add(self, called: str, owner: Value, item: ast.expr, *places: str) -> None:
         """Adds an item to a list."""
         assert isinstance(owner.type, ListOf)
         value = self.expr(item, owner.type.element)
-        given = ", ".join(["planning", owner.text, *places, _bare(value.text)])
+        given = ", ".join(["planning", owner.text, *places, value.text])
         self.lines.append(f"{self.of_lists(owner.type, called)}({given});")
 
     def of_lists(self, type_: Type, called: str) -> str:
@@ -510,30 +507,21 @@ class _Translation:
         self.called_of_lists.add(name)
         return name
 
-    def tell(self, call: ast.Call, method: str, arguments: list[ast.expr]) -> None:
-        """A method of `Planning` without a result."""
-        match method, arguments:
-            case "define" | "define_text", [name, value]:
-                texts = [*self.macro(name), self.expr(value).text]
-            case "read" | "write" | "read_write", [buffer]:
-                texts = [self.expr(buffer).text]
-            case "begin" | "share", []:
-                texts = []
-            case "bind", [resources]:
-                self.bind_all(call, resources)
-                return
-            case "dispatch", [params, groups, waits]:
-                record = self.expr(params)
-                assert isinstance(record.type, Record)
-                self.lines.append(f"dmlops_put_{record.type.name}(planning, {record.text});")
-                texts = [self.expr(groups).text, self.expr(waits).text]
-            case "refuse", [ast.Attribute(attr=reason), member, number]:
-                texts = [f"DMLOPS_REASON_{reason}", self.expr(member).text, self.expr(number).text]
-            case _:
-                raise self.module.refused(call, f"{method}() like this")
-        self.lines.append(f"dmlops_out_{method}({', '.join(['planning', *map(_bare, texts)])});")
-        if method == "refuse":
-            self.lines += self.nothing()
+    def planned(self, method: str, arguments: list[ast.expr]) -> str:
+        """A call of a method of `Planning`."""
+        if method == "dispatch":
+            record = self.expr(arguments[0])
+            assert isinstance(record.type, Record)
+            self.lines.append(f"dmlops_put_{record.type.name}(planning, {record.text});")
+            arguments = arguments[1:]
+        texts: list[str] = []
+        if method.startswith("define"):
+            texts += self.macro(arguments[0])
+            arguments = arguments[1:]
+        texts += [self.expr(one).text for one in arguments]
+        if method == "scratch" and len(texts) == 1:
+            texts.append("0")
+        return f"dmlops_out_{method}({', '.join(['planning', *texts])})"
 
     def bind_all(self, call: ast.Call, resources: ast.expr) -> None:
         """The buffers of a record, each read or written as declared."""
@@ -574,7 +562,7 @@ class _Translation:
         if len(arguments) != len(parameters) or call.keywords:
             raise self.module.refused(call, "a call with other arguments")
         for node, (_, type_) in zip(arguments, parameters, strict=True):
-            given.append(_bare(self.expr(node, type_).text))
+            given.append(self.expr(node, type_).text)
         return f"{_called(function)}({', '.join(given)})"
 
     # Expressions.
@@ -600,6 +588,8 @@ class _Translation:
                 if found is None:
                     raise self.module.refused(node, f"the name {name}")
                 return found
+            case ast.Attribute(value=ast.Name(id="Reason" | "Capability" as enum), attr=name):
+                return Value(f"DMLOPS_{enum.upper()}_{name}", INT)
             case ast.Attribute(value=owner, attr=name):
                 record = self.expr(owner)
                 field = record.type.field(name) if isinstance(record.type, Record) else None
@@ -611,9 +601,9 @@ class _Translation:
             case ast.Subscript(value=owner, slice=index):
                 return self.item(self.expr(owner), index)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return Value(f"dmlops_subtract(0, {_bare(self.expr(operand).text)})", INT)
+                return Value(f"dmlops_subtract(0, {self.expr(operand).text})", INT)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Value(f"!{self.expr(operand).text}", BOOL)
+                return Value(f"!{self.expr(operand).operand}", BOOL)
             case ast.BinOp(left=left, op=op, right=right):
                 return self.binary(node, op, left, right)
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[right]):
@@ -623,21 +613,21 @@ class _Translation:
                 if not is_list or item.type != INT:
                     raise self.module.refused(node, "looking for this")
                 sign = "" if isinstance(op, ast.In) else "!"
-                return Value(f"{sign}{self.of_lists(kind, 'has')}({whole.text}, {_bare(item.text)})", BOOL)
+                return Value(f"{sign}{self.of_lists(kind, 'has')}({whole.text}, {item.text})", BOOL)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compared(left, ops, others)
             case ast.BoolOp(op=bool_op, values=[first, *rest]):
                 glue = " && " if isinstance(bool_op, ast.And) else " || "
-                texts = [self.expr(first).text]
+                texts = [self.expr(first).operand]
                 with self.expression(node):
-                    texts += [self.expr(one).text for one in rest]
-                return Value(f"({glue.join(texts)})", BOOL)
+                    texts += [self.expr(one).operand for one in rest]
+                return Value(glue.join(texts), BOOL, True)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
-                condition = self.expr(test).text
+                condition = self.expr(test).operand
                 with self.expression(node):
                     a = self.expr(then)
                     b = self.expr(otherwise, a.type)
-                return Value(f"({condition} ? {a.text} : {b.text})", a.type)
+                return Value(f"{condition} ? {a.operand} : {b.operand}", a.type, True)
             case ast.List(elts=items):
                 whole = self.new_list(node, wanted)
                 for one in items:
@@ -650,11 +640,11 @@ class _Translation:
         raise self.module.refused(node, f"an expression {type(node).__name__}")
 
     def binary(self, node: ast.expr, op: ast.operator, left: ast.expr, right: ast.expr) -> Value:
-        a, b = self.expr(left).text, self.expr(right).text
+        a, b = self.expr(left), self.expr(right)
         if type(op) in _ARITHMETIC:
-            return Value(f"dmlops_{_ARITHMETIC[type(op)]}({_bare(a)}, {_bare(b)})", INT)
+            return Value(f"dmlops_{_ARITHMETIC[type(op)]}({a.text}, {b.text})", INT)
         if type(op) in _BITS:
-            return Value(f"({a} {_BITS[type(op)]} {b})", INT)
+            return Value(f"{a.operand} {_BITS[type(op)]} {b.operand}", INT, True)
         raise self.module.refused(node, "this operator")
 
     def compared(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
@@ -662,8 +652,8 @@ class _Translation:
         if not all(_fits(one.type, INT) or _fits(one.type, BOOL) for one in values):
             raise self.module.refused(left, "comparing what is not a number")
         pairs = zip(values, ops, values[1:], strict=False)
-        texts = [f"{a.text} {_COMPARISONS[type(op)]} {b.text}" for a, op, b in pairs]
-        return Value(f"({' && '.join(texts)})", BOOL)
+        texts = [f"{a.operand} {_COMPARISONS[type(op)]} {b.operand}" for a, op, b in pairs]
+        return Value(" && ".join(texts), BOOL, True)
 
     def new_list(self, node: ast.expr, wanted: Type | None) -> Value:
         """A list without items."""
@@ -678,9 +668,9 @@ class _Translation:
     ) -> Value:
         """The list of a comprehension."""
         whole = self.new_list(node, wanted)
-        with self.loop(generator.target, generator.iter, [item]):
+        with self.loop(generator.target, generator.iter):
             if generator.ifs:
-                with self.braces(f"if ({_bare(self.expr(generator.ifs[0]).text)})"):
+                with self.braces(f"if ({self.expr(generator.ifs[0]).text})"):
                     self.add("append", whole, item)
             else:
                 self.add("append", whole, item)
@@ -698,13 +688,13 @@ class _Translation:
             case ast.Call(func=ast.Name(id="len"), args=[whole]):
                 return self.list_of(whole).member("count", INT)
             case ast.Call(func=ast.Name(id="int"), args=[truth]):
-                return Value(f"(int64_t){self.expr(truth).text}", INT)
+                return Value(f"(int64_t){self.expr(truth).operand}", INT)
             case ast.Call(func=ast.Name(id="abs"), args=[number]):
-                return Value(f"dmlops_abs({_bare(self.expr(number).text)})", INT)
+                return Value(f"dmlops_abs({self.expr(number).text})", INT)
             case ast.Call(func=ast.Name(id="min" | "max" | "gcd" as name), args=[first, *rest]) if rest:
-                text = _bare(self.expr(first).text)
+                text = self.expr(first).text
                 for other in rest:
-                    text = f"dmlops_{name}({text}, {_bare(self.expr(other).text)})"
+                    text = f"dmlops_{name}({text}, {self.expr(other).text})"
                 return Value(text, INT)
             case ast.Call(
                 func=ast.Name(id="all" | "any" as name),
@@ -712,18 +702,16 @@ class _Translation:
             ):
                 return self.quantified(name == "all", item, generator)
             case ast.Call(func=ast.Attribute(value=number, attr="bit_length"), args=[]):
-                return Value(f"dmlops_bit_length({_bare(self.expr(number).text)})", INT)
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=owner), attr="has"),
-                args=[ast.Attribute(attr=capability)],
-            ) if self.type_of(owner) == PLANNING:
-                return Value(f"dmlops_out_has(planning, DMLOPS_CAPABILITY_{capability})", BOOL)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="scratch"), args=arguments):
-                if self.type_of(owner) == PLANNING and 1 <= len(arguments) <= 2:
-                    given = [_bare(self.expr(one).text) for one in arguments] + ["0"] * (2 - len(arguments))
-                    found = self.place(None, self.plans.record("Buffer"))
-                    self.lines.append(f"{found.content} = dmlops_out_scratch(planning, {', '.join(given)});")
-                    return found
+                return Value(f"dmlops_bit_length({self.expr(number).text})", INT)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method), args=arguments) if (
+                self.type_of(owner) == PLANNING
+            ):
+                text = self.planned(method, arguments)
+                if method == "has":
+                    return Value(text, BOOL)
+                found = self.place(None, self.plans.record("Buffer"))
+                self.lines.append(f"{found.content} = {text};")
+                return found
             case ast.Call(func=ast.Name(id=name), args=arguments) if isinstance(
                 self.module.types.get(name), Record
             ):
@@ -760,7 +748,7 @@ class _Translation:
             target = target[1:] if target.startswith("*") else f"&{target}"
             self.lines.append(f"{self.of_lists(kind, 'copy')}({target}, {value.text});")
         else:
-            self.lines.append(f"{target} = {_bare(value.content)};")
+            self.lines.append(f"{target} = {value.content};")
 
     def record(self, node: ast.Call, record: Record, arguments: list[ast.expr]) -> Value:
         named = [field.name for field in record.fields[len(arguments) :]]
@@ -798,8 +786,8 @@ class _Translation:
     def quantified(self, is_all: bool, item: ast.expr, generator: ast.comprehension) -> Value:
         name = self.new()
         self.lines.append(f"int {name} = {int(is_all)};")
-        with self.loop(generator.target, generator.iter, [item]):
-            text = self.expr(item).text
+        with self.loop(generator.target, generator.iter):
+            text = self.expr(item).operand
             self.lines.append(f"{name} = {name} {'&&' if is_all else '||'} {text};")
         return Value(name, BOOL)
 
@@ -839,18 +827,6 @@ def _number(value: int) -> str:
     return f"INT64_C({value})" if value > 0 else f"(-INT64_C({-value}))"
 
 
-def _bare(text: str) -> str:
-    """A text without parentheses around the whole of it."""
-    if not text.startswith("("):
-        return text
-    depth = 0
-    for place, character in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0:
-            return text[1:-1] if place == len(text) - 1 else text
-    return text
-
-
 def _fits(given: Type, wanted: Type) -> bool:
     """Whether a value of one type can be used as another, apart from their `hlsl` names and words."""
     if isinstance(given, Scalar) and isinstance(wanted, Scalar):
@@ -858,32 +834,9 @@ def _fits(given: Type, wanted: Type) -> bool:
     return given == wanted
 
 
-def _uses(nodes: Sequence[ast.AST], name: str) -> int:
-    """The number of uses of a variable, not counting loops with one of the same name."""
-    return sum(_names(node)[name] for node in nodes)
-
-
-@cache
-def _names(node: ast.AST) -> Counter[str]:
-    """The number of uses of each variable in a node, counted as in `_uses`."""
-    found = Counter([node.id] if isinstance(node, ast.Name) else ())
-    for child in ast.iter_child_nodes(node):
-        found.update(_names(child))
-    match node:
-        case ast.For(target=target, iter=source):
-            loops = [(target, source)]
-        case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators):
-            loops = [(one.target, one.iter) for one in generators]
-        case _:
-            return found
-    targets = (inner for target, _ in loops for inner in ast.walk(target))
-    for name in {inner.id for inner in targets if isinstance(inner, ast.Name)}:
-        found[name] = sum(_names(source)[name] for _, source in loops)
-    return found
-
-
-def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(target))
+def _names(*nodes: ast.AST) -> set[str]:
+    """The variables in nodes."""
+    return {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _owner(source: ast.expr | None) -> str | None:
@@ -893,26 +846,3 @@ def _owner(source: ast.expr | None) -> str | None:
     ):
         source = source.value
     return source.id if isinstance(source, ast.Name) else None
-
-
-def _assignments(body: ast.AST, name: str) -> int:
-    """The number of assignments to a variable, not counting loops."""
-    targets: list[ast.expr] = []
-    for node in ast.walk(body):
-        if isinstance(node, ast.Assign):
-            targets += node.targets
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign):
-            targets.append(node.target)
-    return sum(_binds(target, name) for target in targets if not isinstance(target, ast.Subscript))
-
-
-def _changed(body: Sequence[ast.AST], name: str) -> bool:
-    """Whether a list is changed in a body."""
-    for node in (inner for one in body for inner in ast.walk(one)):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr=method)) if method in CHANGES:
-                if own == name:
-                    return True
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=own))]) if own == name:
-                return True
-    return False

@@ -26,12 +26,14 @@ class Event:
     loops: tuple[ast.AST, ...]
 
 
-def check_sharing(function: Function) -> None:
-    """Raises SpecError if a list is changed after something else keeps it."""
+def writes(function: Function) -> list[Event]:
+    """The assignments to variables, and changes of lists. Raises SpecError if a list is changed after
+    something else keeps it."""
     events = list(_events(function, function.node, ()))
     for place, change in enumerate(events):
         if change.kind == "changed" and _is_kept(events, place):
             raise function.module.refused(change.node, f"changing {change.name}, which is kept elsewhere,")
+    return [one for one in events if one.kind != "kept"]
 
 
 def _is_kept(events: Sequence[Event], place: int) -> bool:
@@ -62,12 +64,15 @@ def _events(function: Function, node: ast.AST, loops: tuple[ast.AST, ...]) -> It
             yield Event("changed", name, node, loops)
             return
         case (
-            ast.Assign(targets=[ast.Name(id=name)], value=value)
-            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ast.Assign(targets=[target], value=value)
+            | ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.AugAssign(target=target, value=value)
         ):
             yield from _events(function, value, loops)
             yield from _kept([value], loops)
-            yield Event("new", name, node, loops)
+            for one in ast.walk(target):
+                if isinstance(one, ast.Name):
+                    yield Event("new", one.id, node, loops)
             return
         case ast.Call(func=ast.Attribute(attr="_replace"), keywords=named):
             yield from _kept([one.value for one in named], loops)

@@ -32,8 +32,7 @@ def eight(out: Planning, entries: Sizes) -> Eight:
     words: Eight = []
     for entry in entries:
         words.append(entry if 0 <= entry < 2**31 else counted(out, entry))
-    words.extend([0] * (8 - len(words)))
-    return words
+    return padded(words)
 
 
 def reciprocals(divisors: Eight) -> Eight:

@@ -264,12 +264,9 @@ def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Siz
 
 def order_of(op: Definition, one: Pass, shape: Sizes) -> Eight:
     """The strides that order what a pass visits: zeros keep the order of its dimensions."""
-    strides: Eight = []
     if one.writes_kept or one.box != NONE:
-        strides.extend([0] * len(shape))
-    else:
-        strides.extend(op.tensors[one.target].strides)
-    return strides
+        return [0 for _ in range(len(shape))]
+    return list(op.tensors[one.target].strides)
 
 
 def dispatch_attention(

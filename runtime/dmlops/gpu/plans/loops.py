@@ -98,7 +98,8 @@ def padded(entries: Sizes) -> Eight:
     """Words, zero-padded to eight."""
     words: Eight = []
     words.extend(entries)
-    words.extend([0] * (8 - len(entries)))
+    while len(words) < 8:
+        words.append(0)
     return words
 
 
