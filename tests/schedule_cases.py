@@ -88,6 +88,20 @@ class Variant:
         return by_shader(self.registry, desc, arrays, device)
 
 
+def section(operator: str) -> str:
+    """The `compute` section of an operator's spec."""
+    (path,) = (SPECS / "operators").rglob(f"{operator.lower()}.yaml")
+    (found,) = _COMPUTE.findall(path.read_text(encoding="utf-8"))
+    return str(found)
+
+
+def changed(folder: Path, operator: str, old: str, new: str) -> Variant:
+    """The operator with one text of its section in place of another."""
+    text = section(operator)
+    assert old in text, "the text to replace is no longer in the spec"
+    return Variant(folder, operator, text.replace(old, new))
+
+
 def operators_with(kind: type[F]) -> dict[str, F]:
     """The faster form of a kind of every operator that has one, by the operator's name."""
     registry = whole_registry()

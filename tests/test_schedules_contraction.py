@@ -20,7 +20,7 @@ from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device
 from gpu_results import check_results, inputs_of
 from product_cases import RELU, convolution, of_many_images, phases, product, products, spread, windows
-from schedule_cases import SPECS, Variant, described, planned_by
+from schedule_cases import Variant, changed, described, planned_by
 from tensors import of
 
 __all__ = ["device"]
@@ -116,90 +116,65 @@ def test_what_nearly_is_a_contraction_is_none(output: str, kept: str, tmp_path: 
     assert one.form is None
 
 
-SPEC = (SPECS / "operators/matrix/convolution.yaml").read_text(encoding="utf-8")
-CONVOLUTION = SPEC[SPEC.index("compute:") : SPEC.index("\nerrata:")]
-
-
-def convolved(tmp_path: Path, old: str, new: str) -> Variant:
-    """A convolution with something else in the place of a text."""
-    assert old in CONVOLUTION
-    return Variant(tmp_path, "CONVOLUTION", CONVOLUTION.replace(old, new))
+CHANNELS = "for k in range(inputs) if reads_input(w)"
+STEP = "w[d] * Dilations[d]"
+PRODUCT = ("InputTensor[[at[0], input_channel(k)] + position(w)]", "filter(k, w)")
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "fits"),
     [
-        ("", ""),
-        (
-            "InputTensor[[at[0], input_channel(k)] + position(w)] * filter(k, w)",
-            "filter(k, w) * InputTensor[[at[0], input_channel(k)] + position(w)]",
-        ),
-        ("at[d + 2] * Strides[d] + w[d] * Dilations[d]", "w[d] * Dilations[d] + Strides[d] * at[d + 2]"),
-        ("w[d] * Dilations[d]", "w[d]"),
+        ("", "", True),
+        (" * ".join(PRODUCT), " * ".join(PRODUCT[::-1]), True),
+        (f"at[d + 2] * Strides[d] + {STEP}", f"{STEP} + Strides[d] * at[d + 2]", True),
+        (STEP, "w[d]", True),
+        (CHANNELS, f"{CHANNELS} and w[0] != 1", False),
+        (CHANNELS, CHANNELS.replace("inputs", "1, inputs"), False),
+        ('total: "sum(', 'total: "max(', False),
+        ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w", False),
     ],
-    ids=["as it is", "turned round", "added otherwise", "without dilations"],
-)
-def test_windows_of_sums_are_contractions(old: str, new: str, tmp_path: Path) -> None:
-    found = convolved(tmp_path, old, new).form_of(Contraction)
-    assert found is not None and found.window is not None
-    assert (found.left.tensor, found.right.tensor) == ("FilterTensor", "InputTensor")
+    ids=[
+        "as it is", "turned round", "added otherwise", "without dilations", "with a gap", "without a channel",
+        "greatest", "of three",
+    ],
+)  # fmt: skip
+def test_windows_of_sums_are_contractions(old: str, new: str, fits: bool, tmp_path: Path) -> None:
+    one = changed(tmp_path, "CONVOLUTION", old, new)
+    found = one.form_of(Contraction)
+    assert (found is not None) == fits and one.form is None
+    if found is not None:
+        assert (found.window is not None, found.left.tensor) == (True, "FilterTensor")
+        assert found.right.tensor == "InputTensor"
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "is_forward"),
     [
-        (
-            "for k in range(inputs) if reads_input(w)",
-            "for k in range(inputs) if reads_input(w) and w[0] != 1",
-        ),
-        ("for k in range(inputs) if reads_input(w)", "for k in range(1, inputs) if reads_input(w)"),
-        ('total: "sum(', 'total: "max('),
-        ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w"),
+        ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if", False),
+        ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w", False),
+        ("% Strides[d] == 0", "% Strides[d] == 1", True),
+        ("% Strides[d] == 0", "% Dilations[d] == 0", True),
+        ("// Strides[d] for", "// (Strides[d] + 1) for", True),
+        ("all(strided_position(w)", "any(strided_position(w)", True),
+        ("[input_channel(k), channel[1]]", "[input_channel(k), channel[0]]", True),
+        ("[input_channel(k), channel[1]]", "[at[1], channel[1]]", True),
     ],
-    ids=["with a gap", "without a channel", "greatest", "of three"],
-)
-def test_what_nearly_is_a_window_of_sums_is_none(old: str, new: str, tmp_path: Path) -> None:
-    one = convolved(tmp_path, old, new)
-    assert one.form_of(Contraction) is None
-    assert one.form is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if"),
-        ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w"),
+    ids=[
+        "squares of places", "of squares", "remainder 1", "another divisor", "another quotient", "any",
+        "the group", "not by channels",
     ],
-    ids=["squares of places", "of squares"],
-)
-def test_what_nearly_is_a_sum_is_none(old: str, new: str, tmp_path: Path) -> None:
-    """Backward convolutions are as they were."""
-    one = convolved(tmp_path, old, new)
-    assert not planned(one, WINDOWS["whole places"], "applies")
-    assert planned(one, SPREAD["backward, in twos"], "applies")
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("% Strides[d] == 0", "% Strides[d] == 1"),
-        ("% Strides[d] == 0", "% Dilations[d] == 0"),
-        ("// Strides[d] for", "// (Strides[d] + 1) for"),
-        ("all(strided_position(w)", "any(strided_position(w)"),
-        ("[input_channel(k), channel[1]]", "[input_channel(k), channel[0]]"),
-        ("[input_channel(k), channel[1]]", "[at[1], channel[1]]"),
-    ],
-    ids=["remainder 1", "another divisor", "another quotient", "any", "the group", "not by channels"],
-)
-def test_what_nearly_is_a_quotient_is_none(old: str, new: str, tmp_path: Path) -> None:
-    """Forward convolutions are as they were."""
-    one = convolved(tmp_path, old, new)
-    assert not planned(one, SPREAD["backward, in twos"], "applies")
-    assert planned(one, WINDOWS["whole places"], "applies")
+)  # fmt: skip
+def test_what_is_no_window_in_one_direction_is_one_in_the_other(
+    old: str, new: str, is_forward: bool, tmp_path: Path
+) -> None:
+    """Sums of places forward, quotients backward."""
+    one = changed(tmp_path, "CONVOLUTION", old, new)
+    assert planned(one, WINDOWS["whole places"], "applies") == is_forward
+    assert planned(one, SPREAD["backward, in twos"], "applies") == (not is_forward)
 
 
 def test_forward_and_backward_are_one_contraction(tmp_path: Path) -> None:
-    one = convolved(tmp_path, "", "")
+    one = changed(tmp_path, "CONVOLUTION", "", "")
     for desc, left, divisors in (
         (WINDOWS["whole places"], [1, 4], [1, 1]),
         (SPREAD["backward, in twos"], [4, 1], [2, 2]),

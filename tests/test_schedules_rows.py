@@ -17,74 +17,53 @@ from dmlops.gpu.plans.reasons import Reason
 from dmlops.planners.adam_optimizer import PLANNER
 from gpu_device import device, run_in_guard_zones
 from gpu_results import TOLERANCES, check_results, inputs_of
-from schedule_cases import SPECS, Variant
+from schedule_cases import changed
 from tensors import last, of
 
 __all__ = ["device"]
 
 
-def section(operator: str) -> str:
-    (path,) = (SPECS / "operators").rglob(f"{operator.lower()}.yaml")
-    spec = path.read_text(encoding="utf-8")
-    return spec[spec.index("compute:") :].partition("\nerrata:")[0] + "\n"
+NORM, ADAM = "LP_NORMALIZATION", "ADAM_OPTIMIZER"
+STEP = "float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "fits"),
+    ("operator", "old", "new", "fits"),
     [
-        ("InputTensor[over(r)] * InputTensor[over(r)]", "abs(InputTensor[over(r)])", True),
-        ("max(Norm[here], Epsilon)", "(Norm[here] + abs(InputTensor[at]) + Epsilon)", True),
-        ("in ndindex(extent)) if P == 1", "in ndindex(extent) if InputTensor[over(r)] > 0) if P == 1", False),
-        ("sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", True),
-        ("sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[over(over(r))])", True),
-        ("sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[r])", False),
-        ("InputTensor[at] / max", "InputTensor[here] / max", False),
-        ("reduced(d): d == Axis", "reduced(d): InputTensor.Sizes[d] != 1", True),
+        (NORM, "InputTensor[over(r)] * InputTensor[over(r)]", "abs(InputTensor[over(r)])", True),
+        (NORM, "max(Norm[here], Epsilon)", "(Norm[here] + abs(InputTensor[at]) + Epsilon)", True),
+        (NORM, "extent)) if P == 1", "extent) if InputTensor[over(r)] > 0) if P == 1", False),
+        (NORM, "sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", True),
+        (NORM, "sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[over(over(r))])", True),
+        (NORM, "sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[r])", False),
+        (NORM, "InputTensor[at] / max", "InputTensor[here] / max", False),
+        (NORM, "reduced(d): d == Axis", "reduced(d): InputTensor.Sizes[d] != 1", True),
+        (ADAM, "pow(Beta1, t)", "pow(Beta1, 2 * t)", True),
+        (ADAM, STEP, "float(TrainingStepTensor[at])", True),
+        (ADAM, STEP, STEP.replace("[0 for", "[1 for"), False),
+        (ADAM, STEP, "GradientTensor[at]", True),
+        (ADAM, STEP, "GradientTensor[[0 for d in axes(GradientTensor)]]", True),
     ],
     ids=[
         "other sums", "used otherwise", "with a condition", "greatest", "the same twice over",
         "of one row alone", "another element", "along other dimensions",
+        "a step used otherwise", "at the element", "not the first one", "a float", "the first float",
     ],
 )  # fmt: skip
-def test_what_rows_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
-    text = section("LP_NORMALIZATION")
-    assert old in text
-    one = Variant(tmp_path, "LP_NORMALIZATION", text.replace(old, new))
-    assert (one.form_of(Rows) is not None) == fits
+def test_what_rows_are(operator: str, old: str, new: str, fits: bool, tmp_path: Path) -> None:
+    """With statistics or without."""
+    assert (changed(tmp_path, operator, old, new).form_of(Rows) is not None) == fits
 
 
 @pytest.mark.parametrize("width", [33, 50000])
 def test_the_greatest_of_a_row(width: int, device: Any, tmp_path: Path) -> None:
     """In one dispatch, and of the parts of a row that is split."""
-    text = section("LP_NORMALIZATION").replace("sum(abs(", "max(abs(")
-    one = Variant(tmp_path, "LP_NORMALIZATION", text)
+    one = changed(tmp_path, NORM, "sum(abs(", "max(abs(")
     whole = of("FLOAT32", 1, 1, 3, width)
     desc = dmlops.LpNormalization(InputTensor=whole, OutputTensor=whole, Axis=3, P=1, Epsilon=1e-3)
     arrays = {"InputTensor": np.random.default_rng(11).normal(0, 2, whole.Sizes).astype(np.float32)}
     found, expected = one.by_shader(desc, arrays, device), one.by_definition(desc, arrays)
     np.testing.assert_allclose(found["OutputTensor"], expected["OutputTensor"], TOLERANCES["float32"])
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "fits"),
-    [
-        ("pow(Beta1, t)", "pow(Beta1, 2 * t)", True),
-        ("[[0 for d in axes(TrainingStepTensor)]])", "[at])", True),
-        ("[[0 for d in axes(TrainingStepTensor)]])", "[[1 for d in axes(TrainingStepTensor)]])", False),
-        ("float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])", "GradientTensor[at]", True),
-        (
-            "float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])",
-            "GradientTensor[[0 for d in axes(GradientTensor)]]",
-            True,
-        ),
-    ],
-    ids=["used otherwise", "at the element", "not the first one", "a float", "the first float"],
-)
-def test_what_rows_without_statistics_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
-    text = section("ADAM_OPTIMIZER")
-    assert old in text
-    one = Variant(tmp_path, "ADAM_OPTIMIZER", text.replace(old, new))
-    assert (one.form_of(Rows) is not None) == fits
 
 
 def drawn(desc: Any) -> dict[str, np.ndarray]:

@@ -9,8 +9,7 @@ import pytest
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.views import NO_VIEW, view_before, view_in, view_of
-from schedule_cases import Variant
-from test_schedules_rows import section
+from schedule_cases import changed
 
 NAMES = "Query Key Value StackedQueryKey StackedKeyValue StackedQueryKeyValue PastKey PastValue Output"
 NUMBERS = {f"{name}Tensor": number for number, name in enumerate(NAMES.split())}
@@ -20,9 +19,7 @@ ROW = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
 
 def lowered(folder: Path, old: str, new: str) -> OutputDefinitions:
     """What the shader of attention computes, with one text of its section in place of another."""
-    text = section("MULTIHEAD_ATTENTION")
-    assert old in text
-    defines = Variant(folder, "MULTIHEAD_ATTENTION", text.replace(old, new)).lowered.defines
+    defines = changed(folder, "MULTIHEAD_ATTENTION", old, new).lowered.defines
     assert defines is not None
     return defines
 
