@@ -32,7 +32,6 @@ from dmlops.gpu.plans import (
 )
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.operands import NONE
-from dmlops.gpu.schedule_records import Map
 from dmlops.gpu.work import Work
 from dmlops.planners import computation
 
@@ -111,7 +110,7 @@ def _shader_form(computed: Any) -> str:
     if isinstance(computed, Defined):
         shader = import_module(f"dmlops.planners.{computed.desc.OPERATOR.lower()}").PLANNER.shader
         return "definition" if shader.rows.number == NONE else "rows"
-    return computed.form if isinstance(computed, Map) else type(computed).__name__.lower()
+    return type(computed).__name__.lower()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
+from dataclasses import replace as replace_fields
 from math import prod
 
 import numpy as np
@@ -16,7 +17,7 @@ from dmlops.arithmetic import align
 from dmlops.coordinates import normalize_index, replace
 from dmlops.gpu import Unsupported, planner_inputs
 from dmlops.gpu.plans.common_bindings import reciprocals
-from dmlops.gpu.plans.gather import INDICES, OUTPUT, Moved, moved_of, striped, widened
+from dmlops.gpu.plans.gather import INDICES, OUTPUT, Gather, Moved, moved_of, striped, widened
 from dmlops.gpu.plans.loops import dimension
 from dmlops.gpu.plans.planning import Planning
 from dmlops.gpu.plans.reasons import Reason
@@ -39,7 +40,8 @@ from random_descriptions import level_and_form, matrix_cases
 
 
 def planned(case: Case) -> Moved:
-    return moved_of(Planning(), planner_inputs.gather(computation(dmlops.from_json(case.description))))
+    found = computation(dmlops.from_json(case.description))
+    return moved_of(Planning(), planner_inputs.roles_of(found, Gather))
 
 
 def follow(movement: Moved, values: np.ndarray, indices: np.ndarray, output: np.ndarray) -> None:
@@ -233,19 +235,18 @@ def test_what_32_bits_cannot_address_is_refused() -> None:
 def test_what_is_no_gather_is_refused() -> None:
     template = computation(dmlops.from_json(gather_elements(values(3), zeros(3), 0).description))
 
-    def refused(element: Callable[..., object]) -> Reason:
+    def refused(target: Callable[..., object]) -> Reason:
         with pytest.raises(Unsupported) as caught:
-            work_of(template._replace(element=element))
+            work_of(replace_fields(template, target=target))
         return caught.value.reason
 
-    for element in (
-        lambda desc, at, load: load("InputTensor", at) * 2,
-        lambda desc, at, load: load("InputTensor", at),
-        lambda desc, at, load: 0,
-        lambda desc, at, load: load("InputTensor", (normalize_index(load("IndicesTensor", at), 3) + 1,)),
-        lambda desc, at, load: load("InputTensor", (at[0] * at[0],)),
+    for target in (
+        lambda desc, at, load: at,
+        lambda desc, at, load: (load("IndicesTensor", at),),
+        lambda desc, at, load: (normalize_index(load("IndicesTensor", at), 3) + 1,),
+        lambda desc, at, load: (at[0] * at[0],),
     ):
-        assert refused(element) == Reason.UNSUPPORTED_INDEXING
+        assert refused(target) == Reason.UNSUPPORTED_INDEXING
 
 
 RESOURCE = re.compile(

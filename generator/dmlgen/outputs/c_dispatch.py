@@ -14,7 +14,7 @@ from dmlgen.names import pascal
 from dmlgen.outputs.c_inputs import InputCode, InputProgram
 from dmlgen.outputs.c_rules import ProgramView
 from dmlgen.outputs.definition_inputs import is_double, lists, operands
-from dmlgen.outputs.hlsl import gathered, map_params
+from dmlgen.outputs.hlsl import map_params
 from dmlgen.outputs.hlsl_definition import HlslDefinition, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
@@ -271,13 +271,8 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
         view, words = _defined(registry, operator, shader, plans, code, bool(left))
     else:
         code = InputCode(registry, operator, plans.record(pascal(schedule.form.upper())))
-        match schedule.form:
-            case "map":
-                view, words = _map(registry, operator, schedule, plans, code)
-            case "gather":
-                view, words = _gather(operator, schedule, plans, code)
-            case _:
-                view, words = _form(registry, operator, schedule, plans, code)
+        write = _map if schedule.form == "map" else _form
+        view, words = write(registry, operator, schedule, plans, code)
     return OperatorPart(view, words, code.lists, left, _longest_list(schedule))
 
 
@@ -354,14 +349,6 @@ def _map(
 def _place(operator: Operator, member: str) -> int:
     """The position of a member."""
     return operator.members.index(operator.member[member])
-
-
-def _gather(operator: Operator, schedule: Schedule, plans: Plans, code: InputCode) -> tuple[ShaderView, int]:
-    assert isinstance(schedule.value, ir.Load)
-    names = dict(zip(("input", "indices", "output"), gathered(schedule), strict=True))
-    tensors = [_tensor(operator, role, name) for role, name in names.items()]
-    view = _traced(code, schedule.value.coordinate, _view(code, "gather", tensors, lambda program: None))
-    return view, params_of(plans, "GatherParams").words
 
 
 def _form(

@@ -16,7 +16,6 @@ from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, tensor_of, va
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_schedule import bits, moves
-from dmlgen.outputs.reads import loads
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Declaration, Params, params_of
@@ -33,8 +32,7 @@ class MapShader(WithTensors):
     """A shader that computes each element from a few others.
 
     `is_aligned`: it steps through all tensors together, and needs no coordinates; the place in the output is
-    then `is_shifted` by a constant, if at all. If there are `indices`, up to `max_lookups` of them select the
-    element of the first input that is copied; the `text` is that of any other map.
+    then `is_shifted` by a constant, if at all.
     """
 
     operator: str
@@ -49,11 +47,9 @@ class MapShader(WithTensors):
     params: Params
     functions: FunctionChoice
     is_aligned: bool
-    text: MapText | None = None
-    is_shifted: bool = False
-    activations: tuple[ActivationText, ...] = ()
-    indices: ShaderTensor | None = None
-    max_lookups: int = 1
+    text: MapText
+    is_shifted: bool
+    activations: tuple[ActivationText, ...]
 
     @property
     def tensors(self) -> tuple[ShaderTensor, ...]:
@@ -68,16 +64,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         schedule = schedule_of(near, operator)
         if schedule is None:
             return {}
-        view: MapShader | FormShader
-        match schedule.form:
-            case "gather":
-                view = _gather(near, operator, schedule, plans)
-            case "map":
-                view = _map(near, operator, schedule, functions, plans)
-            case _:
-                view = _form(near, operator, schedule, functions, plans)
-        template = "map" if isinstance(view, MapShader) else schedule.form
-        text = templates.render(f"hlsl/{template}.hlsl.j2", shader=view)
+        view = (_map if schedule.form == "map" else _form)(near, operator, schedule, functions, plans)
+        text = templates.render(f"hlsl/{schedule.form}.hlsl.j2", shader=view)
         return {f"hlsl/{operator.slug}.hlsl": finished(text)}
 
     return merged(parts("hlsl", registry, templates.memory, shader))
@@ -204,35 +192,3 @@ def _form(
             plans.record(f"{record}Resources"), {name: tensor.name for name, tensor in role.items()}
         ),
     )
-
-
-def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> MapShader:
-    """A shader that copies one input element for every output element, which it finds by looking up
-    indices."""
-    names = gathered(schedule)
-    assert schedule.value is not None
-    read, indices, output = (tensor_of(registry, operator, name) for name in names)
-    in_a_list = any(isinstance(node, ir.Reduce) for node in ir.walk(schedule.value))
-    return MapShader(
-        operator=operator.name,
-        summary=operator.summary,
-        moves=names,
-        known=hlsl_types(registry),
-        inputs=(read, indices),
-        output=output,
-        over=output,
-        max_rank=MAX_RANK,
-        switches=(),
-        params=params_of(plans, "GatherParams"),
-        functions=FunctionChoice(()),
-        is_aligned=True,
-        indices=indices,
-        max_lookups=MAX_RANK if in_a_list else 1,
-    )
-
-
-def gathered(schedule: Schedule) -> tuple[str, str, str]:
-    """The tensors of a gather: what it copies elements from, the indices that select them, and the output."""
-    assert schedule.value is not None
-    copied, indices = dict.fromkeys(load.tensor.name for load in loads([schedule.value]))
-    return copied, indices, schedule.output

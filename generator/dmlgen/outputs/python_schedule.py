@@ -162,9 +162,9 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
     )
     return {
         "operator": operator,
-        "is_map": _is_map(schedule),
+        "is_map": schedule.form == "map",
         "schedule": schedule,
-        "computation": "Map" if _is_map(schedule) else pascal(schedule.form.upper()),
+        "computation": pascal(schedule.form.upper()),
         "numbered": operator.member[schedule.over].count is not None,
         "element": element,
         "target": where,
@@ -190,10 +190,6 @@ def _check_names(operator: Operator, definitions: Iterable[Definition]) -> None:
         if other != one.name:
             message = f"{one.name} and {other} would both be {variable} in an output; rename one"
             raise SpecError([Finding(one.position or operator.position, "name-clash", message)])
-
-
-def _is_map(schedule: Schedule) -> bool:
-    return schedule.form in ("map", "gather")
 
 
 def role_tensors(schedule: Schedule) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.expr import ir
 from dmlgen.registry import Definition, EnumEntry, Member, OutputDefinitions
+from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -38,7 +39,9 @@ def of_elements(
     except Unfit:
         return None
     if isinstance(found, ir.Load) and is_symbolic(found) and any(map(_is_lookup, ir.walk(found))):
-        return Schedule("gather", output, output, elements.definitions, found, None, {}, {})
+        copied, indices = dict.fromkeys(load.tensor.name for load in loads_of(found))
+        roles = {"input": ir.Tensor(copied), "indices": ir.Tensor(indices)}
+        return Schedule("gather", output, output, elements.definitions, None, found.coordinate, roles, {})
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads) or any(map(_is_nested, ir.walk(found))):
         return None

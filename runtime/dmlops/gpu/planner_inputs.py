@@ -13,7 +13,6 @@ import numpy as np
 
 from .. import compute
 from ..computations.scatter import Scatter as ScatterComputation
-from ..coordinates import Coordinates, Load
 from ..definition import Defined
 from ..description import Description
 from ..elements import stored
@@ -36,9 +35,11 @@ from .plans.reasons import Reason
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.top_k import TopK, plan_top_k
+from .schedule_records import Gather as GatherComputation
 from .schedule_records import Map as MapComputation
 
 KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] = {
+    "Gather": (Gather, plan_gather),
     "Scan": (Scan, plan_scan),
     "Scatter": (Scatter, plan_scatter),
     "TopK": (TopK, plan_top_k),
@@ -56,14 +57,10 @@ def plan(out: Planning, computation: Any) -> None:
     if isinstance(computation, Defined):
         _plan_definitions(out, computation)
     elif isinstance(computation, MapComputation):
-        if computation.form == "gather":
-            plan_gather(out, gather(computation))
-        else:
-            _plan_maps(out, computation)
+        _plan_maps(out, computation)
     else:
         record, planner = KINDS[type(computation).__name__]
-        values = {name: _role(computation, name, type_) for name, type_ in get_hints(record).items()}
-        planner(out, record(**values))
+        planner(out, roles_of(computation, record))
 
 
 def _refuse_long_arrays(out: Planning, desc: Description) -> None:
@@ -78,10 +75,15 @@ def _refuse_long_arrays(out: Planning, desc: Description) -> None:
 get_hints = cache(get_type_hints)
 
 
+def roles_of(computation: Any, record: Callable[..., Any]) -> Any:
+    """A planner's input whose fields are roles of a computation."""
+    return record(**{name: _role(computation, name, type_) for name, type_ in get_hints(record).items()})
+
+
 def _role(computation: Any, name: str, type_: Any) -> Any:
     """A planner's input of a name: a tensor, a movement, a number or a choice."""
     if type_ is Movement:
-        return _updates(computation)
+        return movement_of(computation)
     value = getattr(computation, name)
     if type_ is Tensor:
         desc = computation.desc
@@ -97,34 +99,18 @@ def _macros(operator: str) -> Mapping[str, str]:
     return macros
 
 
-def gather(computation: MapComputation) -> Gather:
-    """The input for the planner of gathers."""
-    desc, operands, element = computation.desc, computation.operands, computation.element
-    assert element is not None
-    source, indices, target = (
-        tensor_of(absent(desc.OPERATOR, name, macro), getattr(desc, name))
-        for name, _, macro in operands.tensors
-    )
-    moved = _followed(desc, len(target.sizes), lambda at, load: element(desc, at, load).offset)
-    return Gather(source, indices, target, moved)
-
-
-def _updates(computation: ScatterComputation) -> Movement:
-    """The destinations of updates: the operator's own `target`, called with symbols."""
+def movement_of(computation: GatherComputation | ScatterComputation) -> Movement:
+    """The sources of the elements of a gather, or the destinations of updates: the operator's own `target`,
+    called with symbols."""
     desc: Any = computation.desc
-    strides = getattr(desc, computation.output).element_strides
-
-    def offset(at: Coordinates, load: Load) -> Any:
-        return movement.offset_of(computation.target(desc, at, load), strides)
-
-    return _followed(desc, len(getattr(desc, computation.updates).Sizes), offset)
-
-
-def _followed(desc: Any, rank: int, offset: Callable[[Coordinates, Load], Any]) -> Movement:
-    """The movement that an offset describes, a function of a coordinate of that rank and of what is read, if
-    it does no more than move elements."""
+    if isinstance(computation, ScatterComputation):
+        visited, moved = computation.updates, computation.output
+    else:
+        visited, moved = computation.output, computation.input
+    rank = len(getattr(desc, visited).Sizes)
     try:
-        found = offset(movement.coordinates(rank), partial(movement.reads, desc))
+        target = computation.target(desc, movement.coordinates(rank), partial(movement.reads, desc))
+        found = movement.offset_of(target, getattr(desc, moved).element_strides)
     except (AttributeError, TypeError):  # from an operation that symbols do not support
         return movement.NO_MOVEMENT
     return movement.movement(found, rank)

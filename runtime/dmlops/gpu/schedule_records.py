@@ -1,4 +1,4 @@
-"""Schedules as planners take them: element-wise maps and gathers, and scans."""
+"""Schedules as planners take them: element-wise maps, gathers, and scans."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ class Map(NamedTuple):
     """
 
     desc: Description
-    form: str
     output: str
     over: str
     moves: tuple[str, ...]
@@ -72,6 +71,18 @@ class Map(NamedTuple):
     uniforms: Callable[..., Uniforms]
     element: Callable[..., Any] | None = None
     target: Callable[..., Coordinates] | None = None
+
+
+@dataclass(frozen=True)
+class Gather:
+    """For each coordinate of `output`, the element of `input` at `target`, which elements of `indices`
+    select."""
+
+    desc: Description
+    output: str
+    input: str
+    indices: str
+    target: Callable[..., Coordinates]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .loops import (
-    COUNT_LIMIT,
     Dimensions,
     Loop,
     Loops,
@@ -19,10 +18,10 @@ from .loops import (
     vector_width,
 )
 from .map import loaded_at_once, vectors_ahead
-from .operands import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Tensor, Tensors
+from .operands import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
-from .tensors import bind, define_moved
+from .tensors import check_offsets, check_span, define_moved, define_tensor
 
 GATHER_THREADS = 512  # NVIDIA H200: 128 at 0.82, 256 at 0.95, 1024 at 0.94
 "threads in a group"
@@ -41,6 +40,12 @@ class Gather(NamedTuple):
     indices: Tensor
     output: Tensor
     movement: Movement
+
+
+class GatherResources(NamedTuple):
+    input: Read
+    indices: Read
+    output: Written
 
 
 class GatherLookup(NamedTuple):
@@ -73,15 +78,6 @@ class Moved(NamedTuple):
     bytes: int
     loops: Loops
     lookups: Lookups
-
-
-def check_offsets(out: Planning, tensor: Tensor) -> None:
-    """Rejects a tensor that spans more elements, gaps included, than 32 bits count."""
-    span = 1
-    for size, stride in zip(tensor.sizes, tensor.strides, strict=True):
-        span += (size - 1) * stride
-    if span >= COUNT_LIMIT:
-        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
 
 
 def or_lone(loops: Loops) -> Loops:
@@ -151,7 +147,7 @@ def moved_of(out: Planning, op: Gather) -> Moved:
 
 def plan_gather(out: Planning, op: Gather) -> None:
     """The one dispatch that gathers, with the fastest variant of the shader."""
-    check_offsets(out, op.input)
+    check_span(out, op.input)
     check_offsets(out, op.indices)
     check_offsets(out, op.output)
     moved = striped(widened(moved_of(out, op)))
@@ -170,11 +166,10 @@ def plan_gather(out: Planning, op: Gather) -> None:
     count = repeats(vectors)
     ahead = 1 if by_tuples else vectors_ahead(count, bits * vector, GATHER_THREADS)
     groups = grid(out, count // ahead, GATHER_THREADS, ahead)
-    moved_as: Tensors = [op.input._replace(bits=bits), op.indices, op.output._replace(bits=bits)]
-    for tensor in moved_as:
-        define_moved(out, tensor)
-        bind(out, tensor)
-    out.define("INDEX_SIGNED", int(op.indices.is_signed))
+    define_moved(out, op.input._replace(bits=bits))
+    define_tensor(out, op.indices)
+    define_moved(out, op.output._replace(bits=bits))
+    out.bind(GatherResources(op.input.buffer, op.indices.buffer, op.output.buffer))
     out.define("LOOKUPS", len(moved.lookups))
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)

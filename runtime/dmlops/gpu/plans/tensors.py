@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .capabilities import Capability
-from .loops import COUNT_LIMIT
+from .loops import COUNT_LIMIT, MAX_COUNT
 from .operands import NO_MEMBER, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
@@ -17,14 +17,22 @@ def bind(out: Planning, tensor: Tensor) -> None:
         out.read(tensor.buffer)
 
 
-def check_span(out: Planning, tensor: Tensor) -> None:
-    """Rejects a tensor that spans more elements, gaps included, than shaders count."""
-    span, longest = 1, 1
+def check_offsets(out: Planning, tensor: Tensor) -> None:
+    """Rejects a tensor that spans more elements, gaps included, than 32 bits count."""
+    span = 1
     for size, stride in zip(tensor.sizes, tensor.strides, strict=True):
         span += (size - 1) * stride
-        longest = size if size > longest else longest
-    if span >= COUNT_LIMIT or longest >= COUNT_LIMIT // 2:
-        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, max(span, longest))
+    if span >= COUNT_LIMIT:
+        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
+
+
+def check_span(out: Planning, tensor: Tensor) -> None:
+    """Rejects a tensor that spans more elements, gaps included, or has more coordinates along a dimension,
+    than shaders count."""
+    check_offsets(out, tensor)
+    for size in tensor.sizes:
+        if size >= MAX_COUNT:
+            out.refuse(Reason.TOO_LARGE, tensor.buffer.member, size)
 
 
 def check_type(out: Planning, bits: int, is_float: bool) -> None:
