@@ -1367,6 +1367,12 @@ typedef struct dmlops_plan_Gather {
     dmlops_plan_Movement movement;
 } dmlops_plan_Gather;
 
+typedef struct dmlops_plan_GatherResources {
+    dmlops_plan_Buffer input;
+    dmlops_plan_Buffer indices;
+    dmlops_plan_Buffer output;
+} dmlops_plan_GatherResources;
+
 typedef struct dmlops_plan_GatherLookup {
     int64_t size;
     int64_t inputStride;
@@ -2629,6 +2635,7 @@ DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, cons
     keys, int64_t width, const dmlops_plan_KeySplit* split);
 DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -2976,7 +2983,6 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
     threads);
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op);
-DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
@@ -4299,19 +4305,30 @@ DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* Rejects a tensor that spans more elements, gaps included, than shaders count. */
-DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+/* Rejects a tensor that spans more elements, gaps included, than 32 bits count. */
+DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int64_t span = 1;
-    int64_t longest = 1;
     for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
         const int64_t size = tensor->sizes.items[each_1];
         const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
         span = dmlops_add(span, dmlops_multiply(dmlops_subtract(size, 1), stride));
-        longest = (size > longest) ? size : longest;
     }
-    if ((span >= INT64_C(4294967296)) || (longest >= dmlops_divide(INT64_C(4294967296), 2))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, dmlops_max(span, longest));
+    if (span >= INT64_C(4294967296)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, span);
         return;
+    }
+}
+
+/* Rejects a tensor that spans more elements, gaps included, or has more coordinates along a dimension, than shaders
+   count. */
+DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_check_offsets(planning, tensor);
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        if (size >= INT64_C(2147483648)) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, size);
+            return;
+        }
     }
 }
 
@@ -9347,20 +9364,6 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Rejects a tensor that spans more elements, gaps included, than 32 bits count. */
-DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int64_t span = 1;
-    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
-        span = dmlops_add(span, dmlops_multiply(dmlops_subtract(size, 1), stride));
-    }
-    if (span >= INT64_C(4294967296)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, span);
-        return;
-    }
-}
-
 /* The loops, or a single iteration if there are none. */
 DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
@@ -9524,7 +9527,7 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
 
 /* The one dispatch that gathers, with the fastest variant of the shader. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op) {
-    dmlops_plan_check_offsets(planning, &op->input);
+    dmlops_plan_check_span(planning, &op->input);
     dmlops_plan_check_offsets(planning, &op->indices);
     dmlops_plan_check_offsets(planning, &op->output);
     dmlops_plan_Moved made_1;
@@ -9568,23 +9571,22 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     int64_t ahead = by_tuples ? 1 : dmlops_plan_vectors_ahead(planning, count, dmlops_multiply(bits, vector), 512);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_divide(count, ahead), 512, ahead, &groups);
-    dmlops_plan_Tensor_16 moved_as;
-    moved_as.count = 0;
     dmlops_plan_Tensor made_7;
     made_7 = op->input;
     made_7.bits = bits;
-    dmlops_plan_Tensor_16_append(planning, &moved_as, &made_7);
-    dmlops_plan_Tensor_16_append(planning, &moved_as, &op->indices);
+    dmlops_plan_define_moved(planning, &made_7);
+    dmlops_plan_define_tensor(planning, &op->indices);
     dmlops_plan_Tensor made_8;
     made_8 = op->output;
     made_8.bits = bits;
-    dmlops_plan_Tensor_16_append(planning, &moved_as, &made_8);
-    for (int64_t each_9 = 0; each_9 < moved_as.count; ++each_9) {
-        const dmlops_plan_Tensor* tensor = &moved_as.items[each_9];
-        dmlops_plan_define_moved(planning, tensor);
-        dmlops_plan_bind(planning, tensor);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIGNED"), (int64_t)op->indices.is_signed);
+    dmlops_plan_define_moved(planning, &made_8);
+    dmlops_plan_GatherResources made_9;
+    made_9.input = op->input.buffer;
+    made_9.indices = op->indices.buffer;
+    made_9.output = op->output.buffer;
+    dmlops_out_read(planning, &made_9.input);
+    dmlops_out_read(planning, &made_9.indices);
+    dmlops_out_write(planning, &made_9.output);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), moved.lookups.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);

@@ -9,6 +9,7 @@ import numpy as np
 
 from .description import Description
 from .elements import extremes
+from .paths import member_of
 from .safe_text import shown
 from .tensor import TensorDesc
 
@@ -70,8 +71,8 @@ def checked(
 def of_tensor(values: Mapping[str, Any], name: str) -> Any:
     """The value for a tensor, named like "InputTensor" or "InputTensors[1]", among values by member, which
     are lists for arrays of tensors."""
-    member, bracket, place = name.partition("[")
-    return values[member][int(place.rstrip("]"))] if bracket else values[member]
+    member, index = member_of(name)
+    return values[member] if index is None else values[member][index]
 
 
 def _read(made: type[Any], value: Any, kind: type[Any], expected: str) -> Any:

@@ -25,6 +25,7 @@ from . import arithmetic, elements
 from .compute import computation
 from .description import Description
 from .enums import TensorDataType
+from .paths import member_of
 from .tensor import TensorDesc
 from .validation import tensors
 
@@ -129,11 +130,11 @@ class Evaluation:
         return self._one(name, self._arrays.get)
 
     def _one(self, name: str, get: Callable[[str], Any]) -> Any:
-        member, _, place = name.partition("[")
+        member, index = member_of(name)
         found = get(member)
         if not isinstance(found, tuple | list):
             return found
-        number = int(place.rstrip("]")) if place else self.index
+        number = self.index if index is None else index
         return found[number] if number < len(found) else None
 
     def _fill(

@@ -35,6 +35,12 @@ def path_of(text: str) -> Path:
     return tuple(int(one) if one.isdigit() else one for one in re.findall(r"\w+", text))
 
 
+def member_of(name: str) -> tuple[str, int | None]:
+    """The member with a tensor, and its index if that is an array, by the name of its buffer."""
+    member, _, index = name.partition("[")
+    return member, int(index[:-1]) if index else None
+
+
 def value_at(holder: Any, path: Path) -> Any:
     """The value at a path, None if there is none."""
     for one in path:

@@ -22,6 +22,7 @@ from ..gpu.direct3d import CONSTANTS, Resource, compiled
 from ..gpu.work import Dispatch, tensor_names
 from ..json_form import to_json
 from ..member import Member
+from ..paths import member_of
 from ..registry import ALIASES
 from ..tensor import TensorDesc
 from .buffers import buffer_length, buffer_type
@@ -195,8 +196,8 @@ def _bindings(desc: Description) -> Json:
     bound: dict[str, Any] = {}
     for role in ("input", "output"):
         for name, _ in tensor_names(desc, role):
-            member, bracket, _ = name.partition("[")
-            if bracket:
+            member, index = member_of(name)
+            if index is not None:
                 bound.setdefault(member, []).append(name)
             else:
                 bound[member] = name

@@ -16,6 +16,7 @@ from ..dxdispatch.models import output_files
 from ..dxdispatch.verdicts import Run, Verdict, compared, settled
 from ..enums import FeatureLevel
 from ..json_form import from_json
+from ..paths import member_of
 from .results import VALIDATION, Result, Stopped, case_of
 from .units import Json, Unit
 
@@ -108,7 +109,7 @@ def _computed(case: Case, kind: str, one: Json, run: Callable[[Description, Json
 def _outputs(one: Json, desc: Description) -> Iterator[Output]:
     """The outputs that a case of a matrix expects, by the names of their buffers."""
     for name, (file, tensor) in output_files(desc).items():
-        member = name.partition("[")[0]
+        member = member_of(name)[0]
         tolerance = one.get("tolerance", {}).get(member, {"absolute": 0.0, "relative": 0.0})
         elements = tuple(element(value, tensor.DataType) for value in of_tensor(one["outputs"], name))
         yield Output(name, file, tensor, elements, **tolerance)

@@ -43,7 +43,6 @@ def computation(desc: Any) -> Map:
     """The schedule, for planners."""
     return Map(
         desc,
-        "map",
         output="OutputTensor",
         over="OutputTensor",
         moves=(),

@@ -29,7 +29,6 @@ def computation(desc: Any) -> Map:
     """The schedule, for planners."""
     return Map(
         desc,
-        "map",
         output="OutputTensor",
         over="OutputTensor",
         moves=(),

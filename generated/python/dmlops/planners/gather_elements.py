@@ -7,41 +7,29 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load, normalize_index, replace
-from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
+from ..gpu.schedule_records import Gather
 
 
-def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
+def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
+    """The coordinate of the input that an element is copied from."""
     index = normalize_index(load("IndicesTensor", at), desc.InputTensor.Sizes[desc.Axis])
-    return load("InputTensor", replace(at, desc.Axis, index))
+    return replace(at, desc.Axis, index)
 
 
-def uniforms(desc: Any) -> Uniforms:
-    """The inputs of the shader: macros, and constants that are the same for all elements."""
-    return Uniforms()
+MACROS = {
+    "OutputTensor": "OUTPUT",
+    "InputTensor": "INPUT",
+    "IndicesTensor": "INDICES",
+}
+"""The prefix of a tensor's macros."""
 
 
-OPERANDS = MapOperands(
-    tensors=(
-        Operand("InputTensor", None, "INPUT"),
-        Operand("IndicesTensor", None, "INDICES"),
-        Operand("OutputTensor", None, "OUTPUT"),
-    ),
-    over=2,
-    is_aligned=False,
-    as_bits=5,
-)
-
-
-def computation(desc: Any) -> Map:
+def computation(desc: Any) -> Gather:
     """The schedule, for planners."""
-    return Map(
+    return Gather(
         desc,
-        "gather",
         output="OutputTensor",
-        over="OutputTensor",
-        moves=("InputTensor", "OutputTensor"),
-        operands=OPERANDS,
-        uniforms=uniforms,
-        element=element,
+        input="InputTensor",
+        indices="IndicesTensor",
+        target=target,
     )

@@ -8,11 +8,11 @@ from typing import Any
 
 from ..arithmetic import align
 from ..coordinates import Coordinates, Load, normalize_index
-from ..gpu.schedule_records import Map, MapOperands, Operand, Uniforms
+from ..gpu.schedule_records import Gather
 
 
-def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
+def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
+    """The coordinate of the input that an element is copied from."""
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
     coordinate = align(
@@ -31,40 +31,25 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
         )
         for j in range(min(index_tuple_size, 8))
     )
-    return load(
-        "InputTensor",
-        align(
-            indexed + coordinate[max(desc.IndicesDimensionCount - 1, 0) :], desc.InputTensor.DimensionCount, 0
-        ),
+    return align(
+        indexed + coordinate[max(desc.IndicesDimensionCount - 1, 0) :], desc.InputTensor.DimensionCount, 0
     )
 
 
-def uniforms(desc: Any) -> Uniforms:
-    """The inputs of the shader: macros, and constants that are the same for all elements."""
-    return Uniforms()
+MACROS = {
+    "OutputTensor": "OUTPUT",
+    "InputTensor": "INPUT",
+    "IndicesTensor": "INDICES",
+}
+"""The prefix of a tensor's macros."""
 
 
-OPERANDS = MapOperands(
-    tensors=(
-        Operand("InputTensor", None, "INPUT"),
-        Operand("IndicesTensor", None, "INDICES"),
-        Operand("OutputTensor", None, "OUTPUT"),
-    ),
-    over=2,
-    is_aligned=False,
-    as_bits=5,
-)
-
-
-def computation(desc: Any) -> Map:
+def computation(desc: Any) -> Gather:
     """The schedule, for planners."""
-    return Map(
+    return Gather(
         desc,
-        "gather",
         output="OutputTensor",
-        over="OutputTensor",
-        moves=("InputTensor", "OutputTensor"),
-        operands=OPERANDS,
-        uniforms=uniforms,
-        element=element,
+        input="InputTensor",
+        indices="IndicesTensor",
+        target=target,
     )

@@ -49,7 +49,6 @@ def computation(desc: Any) -> Map:
     """The schedule, for planners."""
     return Map(
         desc,
-        "map",
         output="OutputTensor",
         over="InputTensors",
         moves=("InputTensors", "OutputTensor"),

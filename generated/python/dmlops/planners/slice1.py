@@ -53,7 +53,6 @@ def computation(desc: Any) -> Map:
     """The schedule, for planners."""
     return Map(
         desc,
-        "map",
         output="OutputTensor",
         over="OutputTensor",
         moves=("InputTensor", "OutputTensor"),

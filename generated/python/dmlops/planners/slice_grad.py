@@ -50,7 +50,6 @@ def computation(desc: Any) -> Map:
     """The schedule, for planners."""
     return Map(
         desc,
-        "map",
         output="OutputGradientTensor",
         over="OutputGradientTensor",
         moves=("InputGradientTensor", "OutputGradientTensor"),

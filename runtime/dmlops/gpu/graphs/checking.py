@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import reference
+from ...paths import member_of
 from ...tensor import TensorDesc
 from ..work import tensor_names
 from .execute import Compiled
@@ -73,9 +74,9 @@ def _arrays(compiled: Compiled, label: Label, role: str) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
     tensors: Mapping[str, TensorDesc] = dict(tensor_names(label.desc, role))
     for name, tensor in tensors.items():
-        member, bracket, _ = name.partition("[")
+        member, index = member_of(name)
         array = compiled.read(label.tensors[name], tensor)
-        if bracket:
+        if index is not None:
             arrays.setdefault(member, []).append(array)
         else:
             arrays[member] = array

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...description import Description
 from ...graph import Graph, Node
 from ...graph.ordering import writers_of
 from ...graph.slots import Slot, Slots, slots
+from ...paths import path_of, put_all
 from ...planners import computation
 from ...tensor import TensorDesc
 from ..memory import buffer_size
@@ -237,18 +238,7 @@ def _end(slot: Slot, packed: bool) -> TensorDesc:
 
 def with_tensors(desc: Description, tensors: Mapping[str, TensorDesc]) -> Description:
     """The description with other tensors, by their names, such as "InputTensors[1]"."""
-    changes: dict[str, Any] = {}
-    for name, tensor in tensors.items():
-        member, bracket, place = name.partition("[")
-        if not bracket:
-            changes[member] = tensor
-            continue
-        entries = list(changes.get(member) or getattr(desc, member))
-        entries[int(place.rstrip("]"))] = tensor
-        changes[member] = tuple(entries)
-    old: Any = desc
-    changed: Description = replace(old, **changes)
-    return changed
+    return put_all(desc, {path_of(name): tensor for name, tensor in tensors.items()})
 
 
 def _alive(graph: Graph) -> list[int]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ...coordinates import Coordinates
 from ...description import Description
+from ...paths import path_of, value_at
 from ...planners import computation
 from ...tensor import TensorDesc
 from .. import movement, plan
@@ -205,7 +206,5 @@ def with_strides(tensor: TensorDesc, strides: tuple[int, ...]) -> TensorDesc:
 
 def tensor_of(desc: Description, name: str) -> TensorDesc:
     """A tensor of a description, by a name such as "InputTensors[1]"."""
-    member, bracket, place = name.partition("[")
-    found = getattr(desc, member)
-    tensor: TensorDesc = found[int(place.rstrip("]"))] if bracket else found
+    tensor: TensorDesc = value_at(desc, path_of(name))
     return tensor
