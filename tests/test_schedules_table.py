@@ -45,7 +45,7 @@ def test_what_no_longer_fits_is_named(operator: str, output: str, forms: str | N
 
 X, N = ir.Load(ir.Tensor("XTensor"), ir.AT, ir.FLOAT), ir.Local("n", ir.INT)
 A, B = ir.at(0), ir.at(1)
-TOTAL = ir.Fold("sum", (ir.Each(N, None, B),), None, ir.Index(ir.AT, N), ir.INT, unrolled=False)
+TOTAL = ir.Reduce("sum", (ir.Loop(N, ir.ZERO, B),), ir.Index(ir.AT, N), ir.INT, over_elements=True)
 
 
 def added(left: ir.Expr, right: ir.Expr, type_: ir.Type = ir.INT) -> ir.Expr:

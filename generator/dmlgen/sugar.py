@@ -65,7 +65,7 @@ def same(
         if isinstance(tensor, ir.Tensors):
             variable = ir.Local("i", ir.INT)
             start = ir.Number(1 if tensor is first else 0, ir.INT)
-            loops = (ir.Loop(variable, start, ir.Call("len", (tensor,), ir.INT), None),)
+            loops = (ir.Loop(variable, start, ir.Call("len", (tensor,), ir.INT)),)
             one = ir.Tensor(tensor.name, variable)
         else:
             one = tensor
@@ -206,9 +206,9 @@ def broadcasts(sizes: ir.Field, expected: ir.Expr) -> ir.Expr:
         (ir.Compare("==", size, ir.Index(expected, d)), ir.Compare("==", size, ir.Number(1, ir.INT))),
     )
     rank = ir.Field(sizes.tensor, "DimensionCount", ir.INT)
-    loop = ir.Loop(d, ir.Number(0, ir.INT), rank, None)
+    loop = ir.Loop(d, ir.ZERO, rank)
     same_rank = ir.Compare("==", rank, ir.Call("len", (expected,), ir.INT))
-    return ir.Logic("and", (same_rank, ir.Reduce("all", loop, fits, ir.BOOL)))
+    return ir.Logic("and", (same_rank, ir.Reduce("all", (loop,), fits, ir.BOOL)))
 
 
 def _is_unsigned(node: ir.Expr) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_LOOP, MAX_RANK
@@ -82,10 +82,7 @@ class InElements:
                 raise Unfit
             case ir.Definition():  # from the rules, without elements
                 return node
-            case ir.Fold(loops=(each,), type=ir.INT | ir.BOOL, unrolled=True):
-                loop = ir.Loop(each.variable, each.first or ir.ZERO, each.last, node.condition)
-                return self.of(ir.Reduce(cast(ir.Reduction, node.kind), loop, node.body, node.type))
-            case ir.Fold():
+            case ir.Reduce() if node.over_elements or node.type.kind in ("float", "element"):
                 raise Unfit
             case ir.Compare(left=left, right=right) if left.type == right.type == ir.INT:
                 return self._compared(node.op, self.of(left), self.of(right))
@@ -111,7 +108,7 @@ class InElements:
                 last = _at_most(self._plain(loop.upper), MAX_RANK)
                 condition = None if loop.condition is None else self.of(loop.condition)
                 limited = ir.Loop(loop.variable, self._plain(loop.lower), last, condition)
-                return replace(node, loop=limited, body=self._plain(body))
+                return replace(node, loops=(limited,), body=self._plain(body))
             case _:
                 return rebuilt(node, self._plain)
 
@@ -164,8 +161,8 @@ class InElements:
                 dimension, rank = ir.Local("d", ir.INT), ir.Field(tensor, "DimensionCount", ir.INT)
                 entry, size = ir.Index(self.of(at), dimension), ir.Index(sizes, dimension)
                 tests = ir.Compare(">=", entry, ir.ZERO), ir.Compare("<", entry, size)
-                loop = ir.Loop(dimension, ir.ZERO, rank, None)
-                return ir.Reduce("all", loop, ir.Logic("and", tests), ir.BOOL)
+                loop = ir.Loop(dimension, ir.ZERO, rank)
+                return ir.Reduce("all", (loop,), ir.Logic("and", tests), ir.BOOL)
             case ir.Call("normalize_index", (index, count)):
                 element = self.of(index)
                 if element.type.kind != "element":

@@ -94,7 +94,7 @@ def _expr(pattern: ast.expr | None, node: ir.Expr | None, known: _Found) -> Iter
             yield from _loops(loops, body, node, known)
         case (
             ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp(elt=body, generators=loops)]),
-            ir.Fold(kind=kind) | ir.Reduce(kind=kind),
+            ir.Reduce(kind=kind),
         ) if kind == name:
             yield from _loops(loops, body, node, known)
         case ast.Call(func=ast.Name(id=name), args=parts), ir.Call(function=name_) if name == name_:
@@ -124,24 +124,19 @@ def _all(pairs: _Pairs, known: _Found) -> Iterator[_Found]:
 
 
 def _loops(
-    loops: Sequence[ast.comprehension], body: ast.expr, node: ir.Fold | ir.Reduce, known: _Found
+    loops: Sequence[ast.comprehension], body: ast.expr, node: ir.Reduce, known: _Found
 ) -> Iterator[_Found]:
     """The loops `for i in range(n)`, of numbers, or `for i in ndindex(sizes)`, of coordinates."""
-    condition = node.condition if isinstance(node, ir.Fold) else node.loop.condition
-    if isinstance(node, ir.Fold):
-        eaches = node.loops
-    else:
-        eaches = (ir.Each(node.loop.variable, node.loop.lower, node.loop.upper),)
-    if len(loops) != len(eaches):
+    if len(loops) != len(node.loops):
         return
     pairs: list[tuple[ast.expr | None, ir.Expr | None]] = []
-    for loop, each in zip(loops, eaches, strict=True):
+    for loop, each in zip(loops, node.loops, strict=True):
         assert isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
         *first, last = loop.iter.args
         kind = ir.INT if loop.iter.func.id == "range" else ir.INTS
-        lower = None if each.first == ir.ZERO else each.first
+        lower = None if each.lower == ir.ZERO else each.lower
         if each.variable.type != kind:
             return
-        pairs += [(loop.target, each.variable), (first[0] if first else None, lower), (last, each.last)]
+        pairs += [(loop.target, each.variable), (first[0] if first else None, lower), (last, each.upper)]
     test = loops[-1].ifs[0] if loops[-1].ifs else None
-    yield from _all([*pairs, (test, condition), (body, node.body)], known)
+    yield from _all([*pairs, (test, node.condition), (body, node.body)], known)

@@ -72,8 +72,8 @@ class _Counted(Bounds):
                 return _Counted(self._counts, self.parameters(node)).length(node.function.body)
             case ir.Call(function="unravel_index", arguments=(_, sizes)):
                 return self.length(sizes)
-            case ir.Fold(kind="argmax" | "argmin", loops=(each,)):
-                return self.length(each.last)
+            case ir.Reduce(kind="argmax" | "argmin", loops=(loop,)):
+                return self.length(loop.upper)
         return _only(known) or super().length(node)
 
     def parameters(self, node: ir.Apply) -> Known:
@@ -126,9 +126,9 @@ class Lengths:
                 a, b = self.length(then, known), self.length(otherwise, known)
                 if a is not None and b is not None and a != b:
                     yield node, f"one choice has {a} entries and the other {b}"
-            case ir.Fold(loops=loops):
-                boxes = {each.variable.name: each for each in loops if each.variable.type == ir.INTS}
-                known = {**known, **{name: self.length(each.last, known) for name, each in boxes.items()}}
+            case ir.Reduce(loops=loops):
+                boxes = {loop.variable.name: loop for loop in loops if loop.variable.type == ir.INTS}
+                known = {**known, **{name: self.length(loop.upper, known) for name, loop in boxes.items()}}
         for child in ir.children(node):
             yield from self.misfits(child, known)
 

@@ -51,12 +51,10 @@ def reads_by_step(node: ir.Expr, known: _Arguments = MappingProxyType({})) -> It
         case ir.Apply(function=function, arguments=arguments):
             given = (ir.substitute(one, known) for one in arguments)
             yield from reads_by_step(function.body, dict(zip(function.parameters, given, strict=True)))
-        case ir.Fold(loops=loops):
+        case ir.Reduce(loops=loops):
             known = {
                 name: given for name, given in known.items() if all(name != one.variable for one in loops)
             }
-        case ir.Reduce(loop=loop):
-            known = {name: given for name, given in known.items() if name != loop.variable}
     for child in ir.children(node):
         yield from reads_by_step(child, known)
 

@@ -90,7 +90,7 @@ def _wholes(operator: Operator) -> Iterable[ir.Expr]:
 def is_light(operator: Operator) -> bool:
     """Whether each element depends on a few others, without a loop, so that there can be more of them."""
     parts = (part for whole in _wholes(operator) for part in walk_through(whole))
-    return not any(isinstance(part, ir.Fold) and not part.unrolled for part in parts)
+    return not any(map(ir.is_fold, parts))
 
 
 class DataSearch:

@@ -61,10 +61,6 @@ _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
     "//": quotient, "%": remainder,
 }  # fmt: skip
-_FOLDS_OF_FEW: Mapping[str, Callable[[list[Any]], Any]] = {
-    "all": all, "any": any, "sum": sum, "product": math.prod, "list": tuple,
-    "min": lambda values: min(values, default=0), "max": lambda values: max(values, default=0),
-}  # fmt: skip
 _DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
 _READS_DATA = (ir.Load, ir.Entry)
 
@@ -342,10 +338,8 @@ class _Program:
                 return lambda e: self._entry(name, where(e))
             case ir.Apply():
                 return self._applied(node, deciding)
-            case ir.Fold():
-                return self._folded(node, deciding)
             case ir.Reduce():
-                return self._reduced(node)
+                return self._listed(node) if node.kind == "list" else self._folded(node, deciding)
             case ir.Call():
                 return self._called(node, deciding)
             case _:
@@ -510,22 +504,12 @@ class _Program:
 
         return call
 
-    def _reduced(self, node: ir.Reduce) -> Value:
-        """A list, or a reduction over a few dimensions."""
+    def _listed(self, node: ir.Reduce) -> Value:
         name = node.loop.variable.name
-        lower, upper = self.value(node.loop.lower, True), self.value(node.loop.upper, True)
-        condition = None if node.loop.condition is None else self.value(node.loop.condition, True)
-        body, finish = self.value(node.body, True), _FOLDS_OF_FEW[node.kind]
+        (lower, upper), body = self._bounds(node.loop), self.value(node.body, True)
+        return lambda e: tuple(body({**e, name: index}) for index in range(lower(e), upper(e)))
 
-        def turns(e: Locals) -> Iterator[Any]:
-            inner = dict(e)
-            for inner[name] in range(lower(e), upper(e)):
-                if condition is None or condition(inner):
-                    yield body(inner)
-
-        return lambda e: finish(list(turns(e)))
-
-    def _folded(self, node: ir.Fold, deciding: bool) -> Value:
+    def _folded(self, node: ir.Reduce, deciding: bool) -> Value:
         """A reduction: `turns` yields the values of the loop variable and of the body."""
         *_, (_, decides) = parts(node, deciding)  # the body is the last one
         names = [each.variable.name for each in node.loops]
@@ -561,14 +545,14 @@ class _Program:
 
         return fold
 
-    def _bounds(self, each: ir.Each) -> tuple[Value, Value]:
+    def _bounds(self, loop: ir.Loop) -> tuple[Value, Value]:
         """The start of a loop, and its end."""
-        last = self.value(each.last, True)
-        if each.first is not None:
-            return self.value(each.first, True), last
-        return lambda e: (0,) * len(last(e)) if each.variable.type == ir.INTS else 0, last
+        last = self.value(loop.upper, True)
+        if loop.variable.type == ir.INTS and loop.lower == ir.ZERO:
+            return lambda e: (0,) * len(last(e)), last
+        return self.value(loop.lower, True), last
 
-    def _fold(self, node: ir.Fold, values: list[Any], decides: bool) -> Any:
+    def _fold(self, node: ir.Reduce, values: list[Any], decides: bool) -> Any:
         run, kind = self._run, node.kind
         if node.type == ir.INT:
             nothing = {"sum": 0, "product": 1, "min": 2**63 - 1, "max": -(2**63)}[kind]
@@ -756,7 +740,7 @@ def naming_places(node: ir.Expr | None) -> str | None:
     return None
 
 
-def _breaks_ties(node: ir.Fold) -> bool:
+def _breaks_ties(node: ir.Reduce) -> bool:
     """Whether the description says from which end the first of equal elements is searched for."""
     return any(isinstance(part, ir.Member) and part.type == _DIRECTION for part in walk_through(node))
 

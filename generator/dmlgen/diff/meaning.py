@@ -94,7 +94,7 @@ class Meaning(Printer):
         return f"{whole} {outputs}"
 
     @contextmanager
-    def _inside(self, loops: Iterable[ir.Loop | ir.Each]) -> Iterator[None]:
+    def _inside(self, loops: Iterable[ir.Loop]) -> Iterator[None]:
         """Loop variables are named by nesting depth, with names that no `let` uses."""
         before = dict(self._bound)
         for loop in loops:
@@ -122,13 +122,7 @@ class Meaning(Printer):
         return f"{self.name(node.member)}.{self.words(node.name)}"
 
     def reduce(self, node: ir.Reduce) -> str:
-        span = self.range(node.loop)
-        with self._inside((node.loop,)):
-            condition = "" if node.loop.condition is None else f" if {self.print(node.loop.condition)}"
-            return f"{node.kind}({self.print(node.body)} {span}{condition})"
-
-    def fold(self, node: ir.Fold) -> str:
-        spans = " ".join(map(self.each, node.loops))
+        spans = " ".join(map(self.range, node.loops))
         with self._inside(node.loops):
             condition = "" if node.condition is None else f" if {self.print(node.condition)}"
             return f"{node.kind}({self.print(node.body)} {spans}{condition})"

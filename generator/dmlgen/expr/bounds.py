@@ -122,7 +122,7 @@ class Bounds:
                 return -high, -low
             case ir.Conditional(then=then, otherwise=otherwise):
                 return _hull(self.exact(then), self.exact(otherwise))
-            case ir.Reduce(kind=kind, loop=loop, body=body):
+            case ir.Reduce(kind=kind, loops=(loop,), body=body, over_elements=False):
                 turns = self.turns(loop)
                 with self.inside(loop):
                     return _reduced(kind, self.value(body), turns)
@@ -189,7 +189,7 @@ class Bounds:
                 return _arithmetic("+", self.length(left), self.length(right))
             case ir.Conditional(then=then, otherwise=otherwise):
                 return _hull(self.length(then), self.length(otherwise))
-            case ir.Reduce(loop=loop):
+            case ir.Reduce(kind="list", loop=loop):
                 return self.turns(loop)
             case ir.Slice(sequence=sequence, lower=lower, upper=upper):
                 whole = self.length(sequence)

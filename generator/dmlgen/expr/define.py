@@ -189,7 +189,7 @@ def varies(node: ir.Expr) -> bool:
             return True
         case ir.Local(name=name):
             return name == "at" or node.varies
-        case ir.Fold(unrolled=False):
+        case ir.Reduce(over_elements=True):
             return True
         case ir.Apply(function=function):
             return function.varies
@@ -208,7 +208,7 @@ def structural(node: ir.Expr) -> frozenset[str]:
                 found |= _locals(index)
             case ir.Slice(lower=lower, upper=upper):
                 found |= _locals(lower) | _locals(upper)
-            case ir.Reduce(loop=loop):
+            case ir.Reduce(kind="list", loop=loop):
                 found |= _locals(loop.lower) | _locals(loop.upper)
             case ir.Call(function="align", arguments=(_, length, _)):
                 found |= _locals(length)
@@ -552,12 +552,12 @@ class _Definition(Parser):
             raise self.fail(node, "expression-form", "a list has one loop, `for d in range(n)`")
         return super().reduce(node, kind, loop, depth)
 
-    def check_bounds(self, node: ast.expr, first: ir.Expr, last: ir.Expr) -> None:
+    def check_bounds(self, node: ast.expr, loop: ir.Loop) -> None:
         """A definition's loops can depend on what only elements or parameters say."""
 
     def fold(self, node: ast.Call, name: str, generator: ast.GeneratorExp, depth: int) -> ir.Expr:
         """A reduction over elements, or over the few dimensions of a coordinate."""
-        loops: list[ir.Each] = []
+        loops: list[ir.Loop] = []
         conditions: list[ast.expr] = []
         for one in generator.generators:
             if not isinstance(one.target, ast.Name):
@@ -587,10 +587,15 @@ class _Definition(Parser):
             if len(loops) != 1:
                 raise self.fail(node, "expression-form", f"{name}() has one loop; a box has all dimensions")
             result = loops[0].variable.type
-        kind = cast(ir.FoldKind, name)
+        kind = cast(ir.Reduction, name)
         if not numbered:
-            return ir.Fold(kind, tuple(loops), condition, value, result, unrolled=False)
-        if len(loops) != 1 or name in ("argmax", "argmin") or any(map(varies, _bounds(loops[0]))):
+            whole = (*loops[:-1], replace(loops[-1], condition=condition))
+            return ir.Reduce(kind, whole, value, result, over_elements=True)
+        if (
+            len(loops) != 1
+            or name in ("argmax", "argmin")
+            or any(map(varies, (loops[0].lower, loops[0].upper)))
+        ):
             what = ", ".join(sorted(numbered))
             message = f"{what} numbers dimensions here; it needs a loop of its own over range(n)"
             raise self.fail(node, "expression-form", message)
@@ -602,9 +607,8 @@ class _Definition(Parser):
             raise self.fail(
                 conditions[0], "expression-form", "this condition depends on the element; put it inside"
             )
-        return ir.Fold(
-            kind, (fixed,), condition, inner.expression(generator.elt, depth), result, unrolled=True
-        )
+        value = inner.expression(generator.elt, depth)
+        return ir.Reduce(kind, (replace(fixed, condition=condition),), value, result)
 
     def variable(self, node: ast.Name, type_: ir.Type) -> ir.Local:
         if self.scope.has(node.id):
@@ -614,7 +618,3 @@ class _Definition(Parser):
     def within(self, variables: list[ir.Local]) -> _Definition:
         names = {variable.name: variable for variable in variables}
         return _Definition(self.definer, self.scope.with_names(names), self.at)
-
-
-def _bounds(loop: ir.Each) -> tuple[ir.Expr, ...]:
-    return (loop.last,) if loop.first is None else (loop.first, loop.last)

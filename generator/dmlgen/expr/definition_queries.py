@@ -29,10 +29,8 @@ def local_names(values: Iterable[ir.Expr]) -> Iterator[str]:
             match part:
                 case ir.Local(name=name):
                     yield name
-                case ir.Fold(loops=loops):
+                case ir.Reduce(loops=loops):
                     yield from (loop.variable.name for loop in loops)
-                case ir.Reduce(loop=loop):
-                    yield loop.variable.name
                 case ir.Apply(function=function):
                     yield from (parameter.name for parameter in function.parameters)
 
@@ -78,13 +76,11 @@ def free_locals(node: ir.Expr) -> dict[str, ir.Local]:
             found["at"] = ir.Local("at", ir.INTS)
         case ir.Apply(function=function) if _function_uses_at(function):
             found["at"] = ir.Local("at", ir.INTS)
-        case ir.Fold(loops=loops):
-            inner = {each.variable.name for each in loops}
-            bounds = (bound for each in loops for bound in (each.first, each.last) if bound is not None)
+        case ir.Reduce(loops=loops):
+            inner = {loop.variable.name for loop in loops}
+            bounds = (bound for loop in loops for bound in (loop.lower, loop.upper))
             outer = {name for bound in bounds for name in free_locals(bound)}
             found = {name: local for name, local in found.items() if name not in inner - outer}
-        case ir.Reduce(loop=loop):
-            found.pop(loop.variable.name, None)
     return found
 
 

@@ -149,7 +149,7 @@ class _Source(Printer):
     def each_of(self, node: ir.Reduce) -> str:
         over, outer = self.range(node.loop), self.bound
         self.bound = outer | {node.loop.variable.name}
-        condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
+        condition = f" if {self.print(node.condition)}" if node.condition is not None else ""
         text = f"{self.print(node.body)} for v_{node.loop.variable.name} in {over}{condition}"
         self.bound = outer
         return text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals
 
@@ -11,8 +13,7 @@ _ZERO, _ONE = ir.Number(0, ir.INT), ir.Number(1, ir.INT)
 def inlined(node: ir.Expr) -> ir.Expr:
     """An expression of a definition in the rule language.
 
-    Functions are expanded, reductions become those of rules, and parts without effect are dropped, such as a
-    product with a literal 0.
+    Functions are expanded, and parts without effect are dropped, such as a product with a literal 0.
     """
     return _folded(_inlined(node, 0))
 
@@ -47,26 +48,12 @@ def _inlined(node: ir.Expr, depth: int) -> ir.Expr:
                 one: _inlined(argument, depth) for one, argument in pairs if one.name in used
             }
             return ir.substitute(_inlined(function.body, depth), given)
-        case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
-            return _reduce(kind, loop, body, type_, depth)
-        case ir.Fold(
-            kind="all" | "any" | "sum" | "product" | "min" | "max" as kind,
-            loops=(each,),
-            condition=condition,
-            body=body,
-            type=type_,
-        ):
-            first = ir.Number(0, ir.INT) if each.first is None else each.first
-            return _reduce(kind, ir.Loop(each.variable, first, each.last, condition), body, type_, depth)
-    inner = ir.outermost(node, ir.Apply, ir.Fold, ir.Reduce)
+        case ir.Reduce(loops=(ir.Loop(variable, lower, upper, condition),), body=body):
+            fresh = ir.Local(f"{variable.name}{depth or ''}", variable.type)
+            renamed: dict[ir.Expr, ir.Expr] = {variable: fresh}
+            if condition is not None:
+                condition = ir.substitute(_inlined(condition, depth + 1), renamed)
+            loop = ir.Loop(fresh, _inlined(lower, depth), _inlined(upper, depth), condition)
+            return replace(node, loops=(loop,), body=ir.substitute(_inlined(body, depth + 1), renamed))
+    inner = ir.outermost(node, ir.Apply, ir.Reduce)
     return ir.substitute(node, {part: _inlined(part, depth) for part in inner})
-
-
-def _reduce(kind: ir.Reduction, loop: ir.Loop, body: ir.Expr, type_: ir.Type, depth: int) -> ir.Expr:
-    fresh = ir.Local(f"{loop.variable.name}{depth or ''}", loop.variable.type)
-    inner: dict[ir.Expr, ir.Expr] = {loop.variable: fresh}
-    condition = None
-    if loop.condition is not None:
-        condition = ir.substitute(_inlined(loop.condition, depth + 1), inner)
-    whole = ir.Loop(fresh, _inlined(loop.lower, depth), _inlined(loop.upper, depth), condition)
-    return ir.Reduce(kind, whole, ir.substitute(_inlined(body, depth + 1), inner), type_)

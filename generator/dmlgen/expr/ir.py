@@ -15,7 +15,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, TypeGuard, get_args
 
 from dmlgen.expr.arithmetic import LIMIT as LIMIT
 
@@ -23,8 +23,7 @@ CompareOp: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 ArithmeticOp: TypeAlias = Literal["+", "-", "*", "/", "//", "%"]
 BitOp: TypeAlias = Literal["&", "|", "^", "<<", ">>"]
 LogicOp: TypeAlias = Literal["and", "or"]
-Reduction: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "list"]
-FoldKind: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "argmax", "argmin"]
+Reduction: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "argmax", "argmin", "list"]
 
 COMPARE: Mapping[CompareOp, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
@@ -289,22 +288,38 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`for variable in range(lower, upper) if condition`."""
+    """`for variable in range(lower, upper) if condition`; of coordinates, `in ndindex(lower, upper)`, where 0
+    stands for zeros."""
 
     variable: Local
     lower: Expr
     upper: Expr
-    condition: Expr | None
+    condition: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """`all(body for d in range(...))` and the like; "list" is a list comprehension."""
+    """`all(body for d in range(...))` and the like; "list" is a list comprehension.
+
+    Only a reduction `over_elements`, a fold, has several loops, of which the last has the condition; bounds
+    do not use variables of the same fold. Any other has as many iterations as there are dimensions, which its
+    variable indexes, or tensors in an array.
+    """
 
     kind: Reduction
-    loop: Loop
+    loops: tuple[Loop, ...]
     body: Expr
     type: Type
+    over_elements: bool = False
+
+    @property
+    def loop(self) -> Loop:
+        """The first loop, the only one of a reduction that is no fold."""
+        return self.loops[0]
+
+    @property
+    def condition(self) -> Expr | None:
+        return self.loops[-1].condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,35 +350,6 @@ class Entry:
     tensor: str
     coordinate: Expr
     type: Type
-
-
-@dataclass(frozen=True, slots=True)
-class Each:
-    """A loop over a range of integers or a box of coordinates, from `first` to before `last`.
-
-    Without `first` a box starts at zeros. The variable has the type int or ints accordingly.
-    """
-
-    variable: Local
-    first: Expr | None
-    last: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """A reduction over elements: `sum(body for v in range(..) for w in ndindex(..) if condition)`.
-
-    The condition applies to all loops together; bounds do not use variables of the same fold. `unrolled`: its
-    variables index the dimensions of coordinates, so it has at most as many iterations as there are
-    dimensions.
-    """
-
-    kind: FoldKind
-    loops: tuple[Each, ...]
-    condition: Expr | None
-    body: Expr
-    type: Type
-    unrolled: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,22 +396,22 @@ def at(dimension: int) -> Index:
 Expr: TypeAlias = (
     Number | EnumValue | Constant | Local | Definition | Member | Tensor | Tensors | Field | Part | Present
     | Index | Slice | ListOf | Negate | Not | Binary | Compare | OneOf | Logic | Conditional | Reduce
-    | Call | Load | Entry | Fold | Apply
+    | Call | Load | Entry | Apply
 )  # fmt: skip
 
 
 _EXPRESSIONS = frozenset(get_args(Expr))
 # The fields that can hold expressions, according to their annotations.
-_NAMES = {"Expr", "Loop", "Each", *(kind.__name__ for kind in _EXPRESSIONS)}
+_NAMES = {"Expr", "Loop", *(kind.__name__ for kind in _EXPRESSIONS)}
 PARTS = {
     kind: tuple(
         field.name for field in fields(kind) if not _NAMES.isdisjoint(re.findall(r"\w+", str(field.type)))
     )
-    for kind in (*_EXPRESSIONS, Loop, Each)
+    for kind in (*_EXPRESSIONS, Loop)
 }
 
 
-def children(node: Expr | Loop | Each) -> list[Expr]:
+def children(node: Expr | Loop) -> list[Expr]:
     """The direct sub-expressions, in written order; not the body of a function."""
     found: list[Expr] = []
     for name in PARTS[type(node)]:
@@ -434,9 +420,7 @@ def children(node: Expr | Loop | Each) -> list[Expr]:
             found.append(value)
         elif isinstance(value, tuple):
             for item in value:
-                found += children(item) if isinstance(item, Each) else (item,)
-        elif isinstance(value, Loop):
-            found += children(value)
+                found += children(item) if isinstance(item, Loop) else (item,)
     return found
 
 
@@ -493,7 +477,7 @@ def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
     def inside(node: Any) -> Any:
         if type(node) in kinds and node in new:
             return new[node]
-        if has_variables and not new.keys().isdisjoint(_variables(node)):
+        if has_variables and isinstance(node, Reduce) and not new.keys().isdisjoint(_variables(node)):
             return around(node)
         changes: dict[str, object] = {}
         for name in PARTS[type(node)]:
@@ -508,30 +492,27 @@ def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
                 changes[name] = found
         return replace(node, **changes) if changes else node
 
-    def around(node: Reduce | Fold) -> Expr:
+    def around(node: Reduce) -> Expr:
         """A loop whose variables are keys: these are replaced in its bounds only."""
         rest = {old: value for old, value in new.items() if old not in _variables(node)}
-        body = substitute(node.body, rest)
-        if isinstance(node, Reduce):
-            loop, condition = node.loop, node.loop.condition
-            lower, upper = inside(loop.lower), inside(loop.upper)
-            condition = None if condition is None else substitute(condition, rest)
-            return replace(node, loop=Loop(loop.variable, lower, upper, condition), body=body)
+
+        def within(condition: Expr | None) -> Expr | None:
+            return None if condition is None else substitute(condition, rest)
+
         loops = tuple(
-            Each(one.variable, None if one.first is None else inside(one.first), inside(one.last))
+            Loop(one.variable, inside(one.lower), inside(one.upper), within(one.condition))
             for one in node.loops
         )
-        condition = None if node.condition is None else substitute(node.condition, rest)
-        return replace(node, loops=loops, condition=condition, body=body)
+        return replace(node, loops=loops, body=substitute(node.body, rest))
 
     return inside(node)  # type: ignore[no-any-return]
 
 
-def _variables(node: Any) -> tuple[Local, ...]:
-    """The variables that an expression binds in its body."""
-    match node:
-        case Reduce(loop=loop):
-            return (loop.variable,)
-        case Fold(loops=loops):
-            return tuple(one.variable for one in loops)
-    return ()
+def _variables(node: Reduce) -> list[Local]:
+    """The variables that a reduction binds in its body."""
+    return [loop.variable for loop in node.loops]
+
+
+def is_fold(node: Expr) -> TypeGuard[Reduce]:
+    """Whether it is a reduction over elements."""
+    return isinstance(node, Reduce) and node.over_elements

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, cast, get_args
+from typing import ClassVar, cast
 
 from dmlgen.diagnostics import Position, SpecError, fault, nearest
 from dmlgen.expr import ir
@@ -44,7 +44,7 @@ BITS: dict[type[ast.operator], ir.BitOp] = {
     ast.LShift: "<<",
     ast.RShift: ">>",
 }
-_REDUCTIONS = tuple(kind for kind in get_args(ir.Reduction) if kind != "list")
+_REDUCTIONS = ("all", "any", "sum", "product", "min", "max")
 
 
 @dataclass(frozen=True)
@@ -381,14 +381,13 @@ class Parser:
             raise self.fail(node, "expression-form", message)
         variable = self.variable(generator.target, ir.INT)
         each = self.each(variable, generator.iter, depth)
-        first = each.first or ir.ZERO
-        self.check_bounds(generator.iter, first, each.last)
+        self.check_bounds(generator.iter, each)
         inner = self.within([variable])
         condition = inner.typed(generator.ifs[0], depth, ir.BOOL) if generator.ifs else None
         wanted = ir.BOOL if kind in ("all", "any") else ir.INT
         value = inner.typed(loop.elt, depth, wanted)
         result = ir.INTS if kind == "list" else wanted
-        return ir.Reduce(kind, ir.Loop(variable, first, each.last, condition), value, result)
+        return ir.Reduce(kind, (replace(each, condition=condition),), value, result)
 
     def variable(self, node: ast.Name, type_: ir.Type) -> ir.Local:
         """The variable of a loop."""
@@ -403,28 +402,28 @@ class Parser:
         """The parser for the body of loops."""
         return Parser(self.scope.with_names({one.name: one for one in variables}), self.at)
 
-    def each(self, variable: ir.Local, node: ast.expr, depth: int) -> ir.Each:
+    def each(self, variable: ir.Local, node: ast.expr, depth: int) -> ir.Loop:
         """The range of a loop: `range(n)`, `range(a, b)` or `axes(tensor)`; of coordinates, `ndindex`."""
         word = "ndindex" if variable.type == ir.INTS else "range"
         match node:
             case ast.Call(func=ast.Name(id="axes"), args=[tensor], keywords=[]):
                 owner = self.typed(tensor, depth, ir.TENSOR)
                 assert isinstance(owner, ir.Tensor)
-                return ir.Each(variable, None, ir.Field(owner, "DimensionCount", ir.INT))
+                return ir.Loop(variable, ir.ZERO, ir.Field(owner, "DimensionCount", ir.INT))
             case ast.Call(func=ast.Name(id=name), args=[last], keywords=[]) if name == word:
-                return ir.Each(variable, None, self.typed(last, depth, variable.type))
+                return ir.Loop(variable, ir.ZERO, self.typed(last, depth, variable.type))
             case ast.Call(func=ast.Name(id=name), args=[first, last], keywords=[]) if name == word:
                 lower = self.typed(first, depth, variable.type)
-                return ir.Each(variable, lower, self.typed(last, depth, variable.type))
+                return ir.Loop(variable, lower, self.typed(last, depth, variable.type))
         name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
         raise self.fail(node, "expression-form", self.ranges, nearest(name, ("range", "axes")))
 
-    def check_bounds(self, node: ast.expr, first: ir.Expr, last: ir.Expr) -> None:
+    def check_bounds(self, node: ast.expr, loop: ir.Loop) -> None:
         """Raises SpecError for a loop that may be too long, or start below 0."""
-        if BOUNDS.value(last)[1] > MAX_LOOP:
+        if BOUNDS.value(loop.upper)[1] > MAX_LOOP:
             message = f"{ast.unparse(node)} has no bound of at most {MAX_LOOP}; write min(..., 8)"
             raise self.fail(node, "unbounded", message)
-        if BOUNDS.value(first)[0] < 0:
+        if BOUNDS.value(loop.lower)[0] < 0:
             raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
 
 

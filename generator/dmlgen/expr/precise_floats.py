@@ -28,13 +28,9 @@ def parts(node: ir.Expr, deciding: bool) -> Iterator[tuple[ir.Expr, bool]]:
             yield test, True
             yield then, deciding
             yield otherwise, deciding
-        case ir.Fold(kind=kind, loops=loops, condition=condition, body=body):
+        case ir.Reduce(kind=kind, loops=loops, body=body) if kind != "list":
             for loop in loops:
-                for bound in (loop.first, loop.last):
-                    if bound is not None:
-                        yield bound, True
-            if condition is not None:
-                yield condition, True
+                yield from ((part, True) for part in ir.children(loop)[1:])
             yield body, (deciding and kind != "sum") or kind in ("argmax", "argmin", "any", "all")
         case ir.Call(function=function, arguments=arguments):
             rounds = function in _ROUNDING or (function in ("convert", "quantize") and node.type != ir.FLOAT)

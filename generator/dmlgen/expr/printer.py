@@ -125,8 +125,6 @@ class Printer:
                 return self.load(node), ATOM
             case ir.Entry(tensor=tensor, coordinate=coordinate):
                 return f"{tensor}[{self.print(coordinate)}]", ATOM
-            case ir.Fold():
-                return self.fold(node), ATOM
             case ir.Apply(function=function, arguments=arguments):
                 listed = ", ".join(self.print(argument) for argument in arguments)
                 return f"{function.name}({listed})" if arguments else function.name, ATOM
@@ -184,29 +182,18 @@ class Printer:
         return f"{then} if {test} else {self.print(node.otherwise)}"
 
     def range(self, loop: ir.Loop) -> str:
-        if isinstance(loop.lower, ir.Number) and loop.lower.value == 0:
-            return f"range({self.print(loop.upper)})"
-        return f"range({self.print(loop.lower)}, {self.print(loop.upper)})"
+        bounds = (loop.upper,) if loop.lower == ir.ZERO else (loop.lower, loop.upper)
+        name = "ndindex" if loop.variable.type == ir.INTS else "range"
+        return f"{name}({', '.join(map(self.print, bounds))})"
 
     def reduce(self, node: ir.Reduce) -> str:
         return self.spelling.reduction(node.kind, self.each_of(node))
 
     def each_of(self, node: ir.Reduce) -> str:
-        """The body of a reduction, and its loop."""
-        loop = node.loop
-        condition = f" if {self.print(loop.condition)}" if loop.condition is not None else ""
-        over = f"for {self.name(loop.variable)} in {self.range(loop)}{condition}"
-        return f"{self.print(node.body)} {over}"
-
-    def fold(self, node: ir.Fold) -> str:
-        loops = "".join(f" for {each.variable.name} in {self.each(each)}" for each in node.loops)
+        """The body of a reduction, and its loops."""
+        loops = "".join(f" for {self.name(loop.variable)} in {self.range(loop)}" for loop in node.loops)
         condition = f" if {self.print(node.condition)}" if node.condition is not None else ""
-        return f"{node.kind}({self.print(node.body)}{loops}{condition})"
-
-    def each(self, loop: ir.Each) -> str:
-        bounds = [bound for bound in (loop.first, loop.last) if bound is not None]
-        name = "ndindex" if loop.variable.type == ir.INTS else "range"
-        return f"{name}({', '.join(map(self.print, bounds))})"
+        return f"{self.print(node.body)}{loops}{condition}"
 
     def call(self, node: ir.Call) -> str:
         return self.spelling.call(node.function, [self.print(item) for item in node.arguments])

@@ -45,13 +45,13 @@ class Widths:
                 return locals_.get(name, COUNT)
             case ir.Index() | ir.Call(function="ravel_index" | "product" | "sum" | "len"):
                 return COUNT
-            case ir.Fold(kind="sum" | "product" | "min" | "max", unrolled=False):
+            case ir.Reduce(kind="sum" | "product" | "min" | "max", over_elements=True):
                 return _ALL  # the minimum of an empty set is the greatest integer
-            case ir.Fold(kind="argmax" | "argmin"):
+            case ir.Reduce(kind="argmax" | "argmin"):
                 return COUNT
-            case ir.Fold(kind="min" | "max", body=body):
+            case ir.Reduce(kind="min" | "max", body=body):
                 return self.bits(body, locals_)
-            case ir.Fold(body=body):
+            case ir.Reduce(body=body):
                 return _ALL if self.bits(body, locals_) else COUNT
             case ir.Call(function="int"):
                 return _ALL
@@ -103,4 +103,4 @@ def _counted(node: ir.Expr) -> int:
 
 def _of_something(node: ir.Expr, kind: str) -> ir.Expr:
     """An operand of `min` or `max` that is the same fold over nothing, which has no effect."""
-    return node.body if isinstance(node, ir.Fold) and node.kind == kind else node
+    return node.body if isinstance(node, ir.Reduce) and node.kind == kind else node

@@ -117,7 +117,11 @@ def _definition(operator: Operator) -> dict[str, object]:
     assert defines is not None
     printer = DefinitionPrinter(operator)
     tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
-    has_loops = any(isinstance(node, ir.Fold) for whole in defines.whole for node in ir.walk(whole))
+    has_loops = any(
+        isinstance(node, ir.Reduce) and node.kind != "list"
+        for whole in defines.whole
+        for node in ir.walk(whole)
+    )
     of_output = printer.free if has_loops else printer.deciding
     outputs = {name: of_output(value) for name, value in defines.outputs.items()}
     return {"functions": printer.functions, "tensors": tensors, "outputs": outputs}
@@ -379,10 +383,10 @@ class DefinitionPrinter(DecidingPrinter, DescPrinter):
 
     # Loops.
 
-    def fold(self, node: ir.Fold) -> str:
-        if node.unrolled:
-            loop = node.loops[0]
-            bounds = [self.deciding(b) for b in (loop.first, loop.last) if b is not None]
+    def reduce(self, node: ir.Reduce) -> str:
+        if not node.over_elements:
+            loop = node.loop
+            bounds = [self.deciding(b) for b in (loop.lower, loop.upper) if b != ir.ZERO]
             condition = f" if {self.deciding(node.condition)}" if node.condition is not None else ""
             text = f"for {_local(loop.variable.name)} in range({', '.join(bounds)}){condition}"
             return self.spelling.reduction(node.kind, f"{self.print(node.body)} {text}")
@@ -425,13 +429,11 @@ class DefinitionPrinter(DecidingPrinter, DescPrinter):
             return 'float("inf")' if end == "max_value" else '-float("inf")'
         return "2**63 - 1" if end == "max_value" else "-(2**63)"
 
-    def _loop(self, loop: ir.Each) -> str:
-        last = self.deciding(loop.last)
+    def _loop(self, loop: ir.Loop) -> str:
+        first, last = self.deciding(loop.lower), self.deciding(loop.upper)
         if loop.variable.type == ir.INTS:
-            if loop.first is None:
-                return f"ndindex({last})"
-            return f"Box({self.deciding(loop.first)}, {last})"
-        return f"Range({'0' if loop.first is None else self.deciding(loop.first)}, {last})"
+            return f"ndindex({last})" if loop.lower == ir.ZERO else f"Box({first}, {last})"
+        return f"Range({first}, {last})"
 
 
 def _beside(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
@@ -449,7 +451,7 @@ def _beside(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
 def _may_be_plain(node: ir.Expr) -> bool:
     """Whether a float can be a Python float: a literal, an empty reduction, or computed from such."""
     match node:
-        case ir.Number() | ir.Fold():
+        case ir.Number() | ir.Reduce():
             return True
         case ir.Apply(function=function):
             return _may_be_plain(function.body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from dmlgen.expr import ir
@@ -32,7 +33,7 @@ def is_double(registry: Registry, operator: Operator) -> ir.Expr:
         )
         if place is not None:
             count = ir.Call("len", (ir.Tensors(one.name),), ir.INT)
-            test = ir.Reduce("any", ir.Loop(place, ir.ZERO, count, None), test, ir.BOOL)
+            test = ir.Reduce("any", (ir.Loop(place, ir.ZERO, count),), test, ir.BOOL)
         elif one.optional:
             test = ir.Conditional(ir.Present(tensor), test, ir.Number(False, ir.BOOL))
         tests.append(test)
@@ -77,7 +78,7 @@ def plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
                 condition = plain(ir.substitute(loop.condition, renamed), depth + 1)
             bounds = plain(loop.lower, depth), plain(loop.upper, depth)
             body = plain(ir.substitute(node.body, renamed), depth + 1)
-            return ir.Reduce(node.kind, ir.Loop(variable, *bounds, condition), body, node.type)
+            return replace(node, loops=(ir.Loop(variable, *bounds, condition),), body=body)
     inner = ir.outermost(node, ir.Definition, ir.Reduce)
     return ir.substitute(node, {part: plain(part, depth) for part in inner})
 
@@ -87,7 +88,7 @@ def membership(node: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
     match node:
         case ir.Reduce(
             kind="any",
-            loop=ir.Loop(variable=variable, lower=ir.Number(value=0), upper=upper, condition=None),
+            loops=(ir.Loop(variable, ir.Number(value=0), upper, None),),
             body=ir.Compare(op="==", left=ir.Index(sequence=sequence, index=index), right=item),
         ) if index == variable and upper == ir.Call("len", (sequence,), ir.INT):
             return item, sequence

@@ -315,7 +315,7 @@ def _entry(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
             return ir.Index(value, index)
         case ir.Call("replace", (original, place, value)):
             return ir.Conditional(ir.Compare("==", index, place), value, ir.Index(original, index))
-        case ir.Reduce(kind="list", loop=ir.Loop(variable=variable, condition=None), body=body):
+        case ir.Reduce("list", (ir.Loop(variable, condition=None),), body):
             return ir.substitute(body, {variable: index})
         case ir.ListOf(items=(*before, last)):
             for number, item in reversed(list(enumerate(before))):
@@ -344,15 +344,14 @@ def clamped(node: ir.Expr) -> ir.Expr:
 def _clamped(read: ir.Load) -> ir.Expr:
     sizes, rank = (ir.Field(read.tensor, name, type_) for name, type_ in _SHAPE)
     match read.coordinate:
-        case ir.Reduce(kind="list", loop=ir.Loop(variable=d, condition=None), body=entry):
+        case ir.Reduce("list", (ir.Loop(d, condition=None),), entry):
             pass
         case sequence:
             d = ir.Local("d", ir.INT)
             entry = ir.Index(sequence, d)
     last = ir.Binary("-", ir.Index(sizes, d), ir.ONE, ir.INT)
     first = ir.Call("max", (entry, ir.ZERO), ir.INT)
-    loop = ir.Loop(d, ir.ZERO, rank, None)
-    return ir.Reduce("list", loop, ir.Call("min", (first, last), ir.INT), ir.INTS)
+    return ir.Reduce("list", (ir.Loop(d, ir.ZERO, rank),), ir.Call("min", (first, last), ir.INT), ir.INTS)
 
 
 def _reciprocal(divisor: ir.Expr) -> ir.Expr:
@@ -366,8 +365,7 @@ def _reciprocals(divisors: ir.Expr) -> ir.Expr:
         case ir.Reduce(kind="list", body=body):
             return replace(divisors, body=_reciprocal(body))
     d, count = ir.Local("d", ir.INT), ir.Call("len", (divisors,), ir.INT)
-    loop = ir.Loop(d, ir.ZERO, count, None)
-    return ir.Reduce("list", loop, _reciprocal(ir.Index(divisors, d)), ir.INTS)
+    return ir.Reduce("list", (ir.Loop(d, ir.ZERO, count),), _reciprocal(ir.Index(divisors, d)), ir.INTS)
 
 
 def _counts_dimensions(node: ir.Expr) -> bool:

@@ -64,7 +64,7 @@ class HlslPrinter(NumberPrinter):
         """A call of a function of the library for a number as its first argument."""
         return self.call_of(function, self.values(arguments[0]), *map(self.print, arguments))
 
-    def turn(self, node: ir.Reduce | ir.Fold, result: str, term: str) -> str:
+    def turn(self, node: ir.Reduce, result: str, term: str) -> str:
         """The statement that adds a term to the result of a reduction."""
         if node.kind in ("min", "max"):
             self.use(node.kind.capitalize(), self.values(node))

@@ -66,7 +66,7 @@ def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
     """A list of coordinates as linear functions; `axes` is None if they do not depend on the output's. Raises
     Unfit for any other list."""
     match coordinates:
-        case ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), _, None) as loop, body=body):
+        case ir.Reduce("list", (ir.Loop(variable, ir.Number(value=0), _, None),), body):
             parts = [part for part in ir.walk(body) if isinstance(part, ir.Index)]
             axes = [part.index for part in parts if part.sequence == ir.AT]
             is_own = all(part.index == variable for part in parts if part.sequence == w)
@@ -74,7 +74,7 @@ def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
                 raise Unfit
             zeros: dict[ir.Expr, ir.Expr] = {part: ir.ZERO for part in parts if part.sequence in (ir.AT, w)}
             along, *numbers = (
-                ir.Reduce("list", loop, one, ir.INTS)
+                replace(coordinates, body=one)
                 for one in (
                     axes[0] if axes else ir.ZERO,
                     ir.substitute(body, zeros),
@@ -124,7 +124,7 @@ def is_sum(node: ir.Expr, *lists: ir.Expr) -> bool:
     constant = all(part not in lists for part in ir.walk(node))
     match node:
         case _ if constant:
-            return not any(isinstance(part, ir.Load | ir.Fold) for part in ir.walk(node))
+            return not any(isinstance(part, ir.Load) or ir.is_fold(part) for part in ir.walk(node))
         case ir.Index(sequence):
             return sequence in lists
         case ir.Binary("+" | "-", left, right, ir.INT):
@@ -140,7 +140,7 @@ def is_sum(node: ir.Expr, *lists: ir.Expr) -> bool:
 def numbers(first: ir.Expr, last: ir.Expr) -> ir.Expr:
     """The list of the numbers from `first` up to but not including `last`."""
     number = ir.Local("d", ir.INT)
-    return ir.Reduce("list", ir.Loop(number, first, last, None), number, ir.INTS)
+    return ir.Reduce("list", (ir.Loop(number, first, last),), number, ir.INTS)
 
 
 def raveled(items: Sequence[ir.Expr], box: Sequence[ir.Expr]) -> ir.Expr:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import is_known, walk_through
+from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import Enum, Intermediate, OutputDefinitions
 
 MAX_NODES = 20_000
@@ -135,7 +135,7 @@ class Writer:
                 if (entry := self._entry(listed, inner, index, names, depth)) is not None:
                     return entry
                 return ir.Index(self._write(listed, inner, depth), write(index))
-            case ir.Reduce() | ir.Fold():
+            case ir.Reduce():
                 return self._loop(node, names, depth)
         return rebuilt(node, write)
 
@@ -173,40 +173,26 @@ class Writer:
         """The entry of a list comprehension at the variable of a loop over the same range."""
         place, around = self._head(index, names, depth)  # an argument means what it does where it is given
         match listed, place:
-            case ir.Reduce(kind="list", loop=ir.Loop(ir.Local(name=name), ir.Number(value=0), upper, None)), \
-                    ir.Local(name=variable):  # fmt: skip
+            case ir.Reduce("list", (ir.Loop(ir.Local(name), ir.Number(0), upper, None),)), ir.Local(variable):
                 found = around.get(variable)
                 if isinstance(found, _Variable) and found.end == self._write(upper, inner, depth):
                     return self._write(listed.body, {**inner, name: found}, depth)
         return None
 
-    def _loop(self, node: ir.Reduce | ir.Fold, names: _Names, depth: int) -> ir.Expr:
-        """A loop with its variables numbered; one of dimensions has the form that rules have."""
-        loops: tuple[ir.Each, ...]
-        if isinstance(node, ir.Reduce):
-            loops = (ir.Each(node.loop.variable, node.loop.lower, node.loop.upper),)
-            condition = node.loop.condition
-        else:
-            loops, condition = node.loops, node.condition
-        of_dimensions = isinstance(node, ir.Reduce) or (node.unrolled and len(loops) == 1)
-        inner, numbered = dict(names), list[ir.Each]()
-        for place, each in enumerate(loops):
-            variable = ir.Local(f"v{depth + place}", each.variable.type)
-            first = None if each.first is None else self._write(each.first, names, depth)
-            last = self._write(each.last, names, depth)
-            is_whole = of_dimensions and first in (None, ir.ZERO)
-            inner[each.variable.name] = _Variable(variable, last if is_whole else None)
-            numbered.append(ir.Each(variable, first, last))
-        below = depth + len(loops)
-        condition = None if condition is None else self._write(condition, inner, below)
-        if condition == ir.Number(True, ir.BOOL):
-            condition = None
-        body = self._write(node.body, inner, below)
-        if isinstance(node, ir.Fold) and not of_dimensions:
-            return replace(node, loops=tuple(numbered), condition=condition, body=body)
-        (each,) = numbered
-        loop = ir.Loop(each.variable, each.first or ir.ZERO, each.last, condition)
-        return ir.Reduce(cast(ir.Reduction, node.kind), loop, body, node.type)
+    def _loop(self, node: ir.Reduce, names: _Names, depth: int) -> ir.Expr:
+        """A loop with its variables numbered."""
+        inner, below = dict(names), depth + len(node.loops)
+        loops: list[ir.Loop] = []
+        for place, loop in enumerate(node.loops):
+            variable = ir.Local(f"v{depth + place}", loop.variable.type)
+            lower, upper = (self._write(bound, names, depth) for bound in (loop.lower, loop.upper))
+            is_whole = not node.over_elements and lower == ir.ZERO
+            inner[loop.variable.name] = _Variable(variable, upper if is_whole else None)
+            loops.append(ir.Loop(variable, lower, upper))
+        condition = None if node.condition is None else self._write(node.condition, inner, below)
+        if condition != ir.Number(True, ir.BOOL):
+            loops[-1] = replace(loops[-1], condition=condition)
+        return replace(node, loops=tuple(loops), body=self._write(node.body, inner, below))
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
@@ -244,10 +230,9 @@ def written(
     return Writer(expands).written(node, choice)
 
 
-def folds_of(node: ir.Expr) -> list[ir.Fold]:
-    """The different folds over more than dimensions in a value, functions included."""
-    parts = walk_through(node)
-    return list(dict.fromkeys(one for one in parts if isinstance(one, ir.Fold) and not one.unrolled))
+def folds_of(node: ir.Expr) -> list[ir.Reduce]:
+    """The different reductions over elements in a value, functions included."""
+    return list(dict.fromkeys(filter(ir.is_fold, walk_through(node))))
 
 
 def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
@@ -259,14 +244,3 @@ def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
         tests += [ir.Compare("==", member, one) for one in values if isinstance(one, ir.EnumValue)]
     wanted = [ir.Number(truth, ir.BOOL) for truth in truths]
     return next((test for test in tests if [written(test, case.choice) for case in cases] == wanted), None)
-
-
-def spelled(node: ir.Expr) -> ir.Expr:
-    """An expression with reductions in the form that definitions use, where no host computes them."""
-    new: dict[ir.Expr, ir.Expr] = {}
-    for part in ir.walk(node):
-        if isinstance(part, ir.Reduce) and part.kind != "list" and not is_known(part):
-            loop = part.loop
-            each = ir.Each(loop.variable, None if loop.lower == ir.ZERO else loop.lower, loop.upper)
-            new[part] = ir.Fold(part.kind, (each,), loop.condition, part.body, part.type, unrolled=True)
-    return ir.substitute(node, new)

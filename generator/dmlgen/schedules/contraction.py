@@ -24,7 +24,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Linear, either, linear, numbers
-from dmlgen.schedules.cases import Choice, spelled, written
+from dmlgen.schedules.cases import Choice, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -182,13 +182,13 @@ class _Reader:
 
     def contraction(self) -> Contraction:
         whole = self._whole()
-        totals = {part for part in ir.walk(whole) if isinstance(part, ir.Fold)}
+        totals = set(filter(ir.is_fold, ir.walk(whole)))
         if len(totals) != 1:
             raise Unfit
         (total,) = totals
         left, right, depth, window = self._products(total)
         of_bytes = left.less is not None
-        value = spelled(ir.substitute(whole, {total: _sum(total.type, of_bytes)}))
+        value = ir.substitute(whole, {total: _sum(total.type, of_bytes)})
         read = {part.tensor.name for part in ir.walk(value) if isinstance(part, ir.Load)}
         names = {left.tensor, right.tensor}
         certain = self._facts.is_certain(self._output) and (
@@ -221,7 +221,7 @@ class _Reader:
             raise Unfit
         return whole
 
-    def _products(self, total: ir.Fold) -> tuple[Factor, Factor, ir.Expr, Window | None]:
+    def _products(self, total: ir.Reduce) -> tuple[Factor, Factor, ir.Expr, Window | None]:
         """The factors of the products, the number of products per sum or per tap of the window, and that
         window."""
         plain = match("sum(x * y for k in range(depth))", total)
@@ -321,7 +321,7 @@ class _Reader:
         row, groups = self._in_groups(own.first, own.second, beside.channel, k, found.depth)
         rows = (row, k) if own.second == k else (k, row)
         if taps == w:
-            taps = ir.Reduce("list", place.loop, ir.Index(w, place.loop.variable), ir.INTS)
+            taps = replace(place, body=ir.Index(w, place.loop.variable))
         dividend, divisors = _quotient(place, found.divides)
         window = Window(found.sizes, groups, linear(taps, w), linear(dividend, w), divisors)
         if window.right.axes is None:

@@ -78,13 +78,13 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
     """Each tensor in turn is copied to its start in the output: after those before it."""
     number, d = ir.Local("i", ir.INT), ir.Local("d", ir.INT)
     sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
-    before = ir.Loop(number, ir.ZERO, _INDEX, None)
-    start = Definition(_START, ir.Reduce("sum", before, ir.Index(sizes, axis), ir.INT))
+    before = ir.Loop(number, ir.ZERO, _INDEX)
+    start = Definition(_START, ir.Reduce("sum", (before,), ir.Index(sizes, axis), ir.INT))
     along = ir.Compare("==", d, axis)
     entry = ir.Conditional(along, ir.Definition(_START, start.value), ir.ZERO)
     rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
-    dimensions = ir.Loop(d, ir.ZERO, rank, None)
-    begin = Definition(_BEGIN, ir.Reduce("list", dimensions, entry, ir.INTS))
+    dimensions = ir.Loop(d, ir.ZERO, rank)
+    begin = Definition(_BEGIN, ir.Reduce("list", (dimensions,), entry, ir.INTS))
     by = ir.Index(ir.Definition(_BEGIN, begin.value), d)
     shifted = ir.Binary("+", ir.Index(ir.AT, d), by, ir.INT)
     return Schedule(
@@ -93,7 +93,7 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
         over=tensors,
         definitions=(start, begin),
         value=ir.Load(ir.Tensor(tensors, _INDEX), ir.AT, type_),
-        place=ir.Reduce("list", dimensions, shifted, ir.INTS),
+        place=ir.Reduce("list", (dimensions,), shifted, ir.INTS),
         roles={},
         steps={},
     )

@@ -71,9 +71,8 @@ def _is_lanewise(node: ir.Expr, tensor: str) -> bool:
         case ir.Conditional(test, then, otherwise):
             branches = (then, otherwise)
             return not _reads(test, tensor) and all(_is_lanewise(one, tensor) for one in branches)
-        case ir.Fold("sum" | "min" | "max", loops, condition, body, ir.FLOAT):
-            bounds = [bound for each in loops for bound in (each.first, each.last)]
-            outer = [one for one in (*bounds, condition) if one is not None]
+        case ir.Reduce("sum" | "min" | "max", loops, body, ir.FLOAT):
+            outer = [part for loop in loops for part in ir.children(loop)]
             return not any(_reads(one, tensor) for one in outer) and _is_lanewise(body, tensor)
     return False
 

@@ -50,14 +50,14 @@ class RowCoordinates:
         found = match("[size - 1 - entry[d] for d in range(rank)]", node)
         if found is None:
             return None
-        sizes = ir.Reduce("list", ir.Loop(found.d, ir.ZERO, found.rank, None), found.size, ir.INTS)
+        sizes = ir.Reduce("list", (ir.Loop(found.d, ir.ZERO, found.rank),), found.size, ir.INTS)
         return found.entry if normal(sizes) == self.extent else None
 
 
-def rows_of(fold: ir.Fold) -> RowCoordinates | None:
+def rows_of(fold: ir.Reduce) -> RowCoordinates | None:
     """The rows that a loop iterates over completely."""
     match fold.loops:
-        case (ir.Each(first=None, last=last),) if fold.condition is None:
+        case (ir.Loop(variable, ir.ZERO, last, None),) if variable.type == ir.INTS:
             if (found := match("Whole.Sizes", last)) and not found.Whole.index:
                 along = rows_along(found.Whole.name, ir.Number(True, ir.BOOL))
                 one, zero = (ir.ListOf((number,)) for number in (ir.ONE, ir.ZERO))
@@ -78,7 +78,7 @@ def rows_along(tensor: str, test: ir.Expr) -> RowCoordinates:
 
     def listed(along: ir.Expr, other: ir.Expr) -> ir.Expr:
         entry = ir.Conditional(test, along, other)
-        return normal(ir.Reduce("list", ir.Loop(_D, ir.ZERO, rank, None), entry, ir.INTS))
+        return normal(ir.Reduce("list", (ir.Loop(_D, ir.ZERO, rank),), entry, ir.INTS))
 
     return RowCoordinates(
         tensor,

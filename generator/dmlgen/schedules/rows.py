@@ -43,7 +43,7 @@ class Total:
     reduction. Its `term` is a function of earlier statistics and of elements, locals such as
     `InputTensorElement`."""
 
-    kind: ir.FoldKind | Literal["peak"]
+    kind: ir.Reduction | Literal["peak"]
     term: ir.Expr
 
 
@@ -185,7 +185,7 @@ class _Reader:
     ) -> None:
         self._tensors, self._outputs, self._facts, self._choice = tensors, outputs, facts, choice
         values = (*(one.value for one in tensors.values()), *outputs.values())
-        folds = (part for value in values for part in ir.walk(value) if isinstance(part, ir.Fold))
+        folds = (part for value in values for part in ir.walk(value) if ir.is_fold(part))
         self._rows = next(filter(None, map(rows_of, folds)), None)  # rows, if there are statistics
         self._reduces = False  # whether totals may have any type
         self._backward = False  # whether the total starts with the last element
@@ -316,13 +316,13 @@ class _Reader:
     def _of_row(self, node: ir.Expr) -> ir.Expr:
         """A value with one entry per row, given its coordinate there."""
         match node:
-            case ir.Fold():
+            case ir.Reduce(over_elements=True):
                 return self._total(node)
             case ir.Call("ravel_index", (place, sizes)) if self._rows and normal(sizes) == self._rows.extent:
                 mirrored = self._rows.mirrored(place)
                 self._backward = mirrored is not None
                 match mirrored or place:
-                    case ir.Fold("argmax" | "argmin") as fold:
+                    case ir.Reduce("argmax" | "argmin") as fold:
                         return replace(self._total(fold), type=ir.INT)
             case ir.Entry(tensor=name, coordinate=place) if name in self._entries:
                 if place == ir.AT or self._is_here(place):
@@ -331,7 +331,7 @@ class _Reader:
                 return self._load(node, ir.AT, "OfRow")
         return self._rebuilt(node, self._of_row)
 
-    def _total(self, fold: ir.Fold) -> ir.Local:
+    def _total(self, fold: ir.Reduce) -> ir.Local:
         """A total of the row, which must have the type of statistics unless it is that of a reduction."""
         is_float = fold.type == ir.FLOAT and fold.kind in ("sum", "min", "max")
         if self._rows is None or rows_of(fold) != self._rows or not (is_float or self._reduces):
@@ -359,7 +359,7 @@ class _Reader:
                 return self._load(replace(load, type=ir.FLOAT), place, "Element")
             case ir.Load():
                 return self._load(node, place, "Element")
-            case ir.Fold() if place == ir.AT:
+            case ir.Reduce(over_elements=True) if place == ir.AT:
                 self._totals = []
                 value = self._total(node)
                 local = ir.Local(f"row{len(self._statistics)}", ir.FLOAT, varies=True)
@@ -389,7 +389,7 @@ class _Reader:
     def _rebuilt(self, node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
         if is_known(node) or isinstance(node, ir.Tensor | ir.Tensors):
             return node
-        if isinstance(node, ir.Local | ir.Fold | ir.Reduce | ir.Entry | ir.Load | ir.Index | ir.Slice):
+        if isinstance(node, ir.Local | ir.Reduce | ir.Entry | ir.Load | ir.Index | ir.Slice):
             raise Unfit
         return rebuilt(node, write)
 

@@ -12,7 +12,7 @@ from dmlgen.schedules.cases import Case, cases_of, test_for
 from dmlgen.schedules.schedule import Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
-_COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
+_COMBINED: dict[ir.Reduction, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
 """The identity and the operation of a scan."""
 
 _RANGES: dict[str, tuple[bool, bool]] = {
@@ -29,7 +29,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None
     if len(defines.outputs) != 1 or defines.tensors:
         return None
     ((output, value),) = defines.outputs.items()
-    if not isinstance(value, ir.Fold) or not facts.is_certain(output):
+    if not ir.is_fold(value) or not facts.is_certain(output):
         return None
     cases = cases_of(defines, facts.enums)
     read = [_read(case, output, facts) for case in cases]
@@ -51,7 +51,9 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None
     return Schedule("scan", output, output, (), None, None, roles, steps)
 
 
-def _read(case: Case, output: str, facts: TensorFacts) -> tuple[ir.FoldKind, str, ir.Expr, tuple[bool, bool]]:
+def _read(
+    case: Case, output: str, facts: TensorFacts
+) -> tuple[ir.Reduction, str, ir.Expr, tuple[bool, bool]]:
     """The kind, tensor and axis of the scan in one case, and its entry of `_RANGES`."""
     for kind, (loop, way) in product(_COMBINED, _RANGES.items()):
         found = match(f"{kind}(XTensor[replace(at, axis, i)] for i in {loop})", case.output)

@@ -144,7 +144,7 @@ def _negated(test: ir.Expr) -> ir.Expr:
 def _mode(when: ir.Expr, value: ir.Expr, tensors: Mapping[str, Intermediate]) -> tuple[Mode, _Shape]:
     """An output in one case, with the tensor and the number of axes."""
     loads = set(loads_of(value))
-    folds = dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Fold))
+    folds = dict.fromkeys(filter(ir.is_fold, ir.walk(value)))
     if len(loads) != 1:
         raise Unfit
     (load,) = loads
@@ -213,5 +213,7 @@ def _entry(tensor: Intermediate, index: ir.Expr) -> tuple[ir.Local, ir.Expr]:
 
 def _reads(value: ir.Expr, tap: ir.Local = ir.AT) -> bool:
     """Whether a value depends on whole coordinates or on elements."""
-    kinds = ir.Load | ir.Entry | ir.Fold
-    return any(part in (ir.AT, tap) or isinstance(part, kinds) for part in ir.walk(value))
+    return any(
+        part in (ir.AT, tap) or isinstance(part, ir.Load | ir.Entry) or ir.is_fold(part)
+        for part in ir.walk(value)
+    )

@@ -17,7 +17,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Linear, either, linear, loads_of
-from dmlgen.schedules.cases import folds_of, spelled, written
+from dmlgen.schedules.cases import folds_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -52,7 +52,7 @@ class Sliding(FastForm):
     sizes: ir.Expr
     place: Linear
     counted: Box | None
-    fold: ir.Fold
+    fold: ir.Reduce
     element: ir.Local
     term: ir.Expr
     less: ir.Expr | None
@@ -67,7 +67,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     if defines.tensors or len(totals) != 1 or not facts.is_certain(next(iter(outputs))):
         return None
     fold = written(totals[0], {})  # numbers variables as if it stood alone
-    assert isinstance(fold, ir.Fold)
+    assert isinstance(fold, ir.Reduce)
     found = fit(f"{fold.kind}({_TAPS})", fold)
     difference = match("term - less", found.term) if fold.type == ir.INT else None
     term, less = (difference.term, difference.less) if difference else (found.term, None)
@@ -92,15 +92,17 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
         match written(one, {}):
             case same if same == fold:
                 new[one] = ir.Local("total", fold.type, varies=True)
-            case ir.Fold(kind="argmax", loops=fold.loops, condition=fold.condition, body=fold.body):
+            case ir.Reduce("argmax", fold.loops, fold.body):
                 new[one] = CHOSEN
-            case ir.Fold(kind="any", loops=fold.loops, condition=None, body=fold.condition):
+            case ir.Reduce("any", (ir.Loop(found.w, ir.ZERO, found.sizes, None),), fold.condition):
                 new[one] = IS_ANY
-            case ir.Fold("sum", fold.loops, condition, body) if body == ir.ONE and counted is None:
+            case ir.Reduce("sum", (ir.Loop(found.w, ir.ZERO, found.sizes, condition),), ir.ONE) if (
+                counted is None
+            ):
                 counted, new[one] = _box(condition, found.w), COUNTED
             case _:
                 raise Unfit
-    values = {name: spelled(ir.substitute(value, new)) for name, value in outputs.items()}
+    values = {name: ir.substitute(value, new) for name, value in outputs.items()}
     if any(one.tensor == load.tensor for one in loads_of(*values.values())):
         raise Unfit
     return Sliding(

@@ -56,7 +56,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> SparseSum | Non
 
 
 def _sparse_sum(output: str, value: ir.Expr, facts: TensorFacts) -> SparseSum:
-    folds = [part for part in ir.walk(value) if isinstance(part, ir.Fold)]
+    folds = list(filter(ir.is_fold, ir.walk(value)))
     found = fit(_SUM, folds[0] if len(folds) == 1 else None)
     of_term: dict[ir.Expr, ir.Expr] = {
         found.r: ir.Index(TERM, ir.ZERO),

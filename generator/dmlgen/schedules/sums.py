@@ -179,7 +179,11 @@ def _read(read: ir.Expr, k: ir.Local, facts: TensorFacts) -> Read:
             raise Unfit
     *head, last = entries(read.coordinate)
     inner = [part for item in head for part in ir.walk(item)]
-    if last != k or k in inner or any(isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in inner):
+    if (
+        last != k
+        or k in inner
+        or any(isinstance(part, ir.Load | ir.Entry) or ir.is_fold(part) for part in inner)
+    ):
         raise Unfit
     return replace(read, coordinate=ir.ListOf((*head, last)))
 

@@ -15,15 +15,6 @@ from ..definition import Defined, Evaluation, Range, entry
 def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
 
-    def end(at: Any) -> Any:
-        return (
-            entry(desc.InputTensor.Sizes, desc.Axis)
-            if desc.AxisDirection == enums.AxisDirection.DECREASING
-            else entry(at, desc.Axis)
-            if desc.HasExclusiveSum
-            else entry(at, desc.Axis) + 1
-        )
-
     def start(at: Any) -> Any:
         return (
             0
@@ -31,6 +22,15 @@ def define(e: Evaluation, desc: Any) -> None:
             else entry(at, desc.Axis) + 1
             if desc.HasExclusiveSum
             else entry(at, desc.Axis)
+        )
+
+    def end(at: Any) -> Any:
+        return (
+            entry(desc.InputTensor.Sizes, desc.Axis)
+            if desc.AxisDirection == enums.AxisDirection.DECREASING
+            else entry(at, desc.Axis)
+            if desc.HasExclusiveSum
+            else entry(at, desc.Axis) + 1
         )
 
     e.outputs = {

@@ -51,25 +51,25 @@ def define(e: Evaluation, desc: Any) -> None:
             where=lambda w: valid(at, w),
         )
 
-    def results() -> Any:
-        return desc.InputGradientTensor.Sizes[2:]
-
-    def last(at: Any) -> Any:
-        return tuple(
-            clamp(
-                quotient(entry(at, d + 2) + entry(desc.StartPadding, d), entry(desc.Strides, d)) + 1, 0,
-                entry(results(), d),
-            )
-            for d in range(dims())
-        )
-
     def before(at: Any, d: Any) -> Any:
         return entry(at, d + 2) + entry(desc.StartPadding, d) - (entry(desc.WindowSize, d) - 1) * dilation(d)
+
+    def results() -> Any:
+        return desc.InputGradientTensor.Sizes[2:]
 
     def first(at: Any) -> Any:
         return tuple(
             clamp(
                 quotient(before(at, d) + entry(desc.Strides, d) - 1, entry(desc.Strides, d)), 0,
+                entry(results(), d),
+            )
+            for d in range(dims())
+        )
+
+    def last(at: Any) -> Any:
+        return tuple(
+            clamp(
+                quotient(entry(at, d + 2) + entry(desc.StartPadding, d), entry(desc.Strides, d)) + 1, 0,
                 entry(results(), d),
             )
             for d in range(dims())

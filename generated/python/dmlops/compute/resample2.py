@@ -62,15 +62,15 @@ def define(e: Evaluation, desc: Any) -> None:
     def size2(d: Any) -> Any:
         return entry(desc.InputTensor.Sizes, d)
 
-    def last(at: Any) -> Any:
-        return tuple(
-            clamp(whole(f.ceil(middle(d, entry(at, d), size2(d)) + stretch(d))), 1, size2(d))
-            for d in range(dims())
-        )
-
     def first(at: Any) -> Any:
         return tuple(
             clamp(whole(f.floor(middle(d, entry(at, d), size2(d)) - stretch(d))) + 1, 0, size2(d) - 1)
+            for d in range(dims())
+        )
+
+    def last(at: Any) -> Any:
+        return tuple(
+            clamp(whole(f.ceil(middle(d, entry(at, d), size2(d)) + stretch(d))), 1, size2(d))
             for d in range(dims())
         )
 

@@ -50,18 +50,27 @@ def define(e: Evaluation, desc: Any) -> None:
             - input_offset(d)
         )
 
-    def size2(d: Any) -> Any:
-        return entry(desc.OutputGradientTensor.Sizes, d)
-
-    def results(d: Any) -> Any:
-        return entry(desc.InputGradientTensor.Sizes, d)
-
     def returned(d: Any, i: Any) -> Any:
         return (
             (e.as_single(i) + e.as_single(f.single(entry(desc.InputPixelOffsets, d))))
             * e.as_single(f.single(entry(desc.Scales, d)))
             + e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
         )
+
+    def results(d: Any) -> Any:
+        return entry(desc.InputGradientTensor.Sizes, d)
+
+    def first(at: Any) -> Any:
+        return tuple(
+            choose(
+                f.either(entry(at, d) == 0, not e.as_single(f.single(entry(desc.Scales, d))) > 0.0), 0,
+                clamp(whole(f.floor(returned(d, entry(at, d) - 1))) - 1, 0, results(d)),
+            )
+            for d in range(dims())
+        )
+
+    def size2(d: Any) -> Any:
+        return entry(desc.OutputGradientTensor.Sizes, d)
 
     def last(at: Any) -> Any:
         return tuple(
@@ -70,15 +79,6 @@ def define(e: Evaluation, desc: Any) -> None:
                     entry(at, d) == size2(d) - 1, not e.as_single(f.single(entry(desc.Scales, d))) > 0.0
                 ),
                 results(d), clamp(whole(f.ceil(returned(d, entry(at, d) + 1))) + 2, 0, results(d)),
-            )
-            for d in range(dims())
-        )
-
-    def first(at: Any) -> Any:
-        return tuple(
-            choose(
-                f.either(entry(at, d) == 0, not e.as_single(f.single(entry(desc.Scales, d))) > 0.0), 0,
-                clamp(whole(f.floor(returned(d, entry(at, d) - 1))) - 1, 0, results(d)),
             )
             for d in range(dims())
         )

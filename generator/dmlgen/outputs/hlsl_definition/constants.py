@@ -47,7 +47,7 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
     """The constants that bound lists written entry by entry: they are as small as ranks."""
     for value in whole:
         for node in ir.walk(value):
-            if isinstance(node, ir.Reduce):
+            if isinstance(node, ir.Reduce) and node.kind == "list":
                 yield from filter(is_constant, (node.loop.lower, node.loop.upper))
 
 

@@ -165,7 +165,7 @@ def type_name(type_: ir.Type, wide: bool = False) -> str:
 def lists_in(node: ir.Expr) -> list[ir.Expr]:
     """The lists that functions return, innermost first, in an expression outside of its loops; constant lists
     are at hand anyway."""
-    if isinstance(node, ir.Fold | ir.Reduce) or is_constant(node):
+    if isinstance(node, ir.Reduce) or is_constant(node):
         return []
     inner = [one for child in ir.children(node) for one in lists_in(child)]
     return [*inner, node] if isinstance(node, ir.Apply) and node.type == ir.INTS else inner

@@ -19,27 +19,21 @@ from dmlgen.outputs.statements import enclosed
 class LoopPrinter(TensorPrinter):
     """Prints loops, each as a separate function unless it is all that a function returns."""
 
-    def fold(self, node: ir.Fold) -> str:
-        return self._lifted(node, node.kind.capitalize(), lambda: self._looped(node))
-
-    def running(self, node: ir.Fold, term: ir.Expr) -> tuple[str, str, str, str]:
+    def running(self, node: ir.Reduce, term: ir.Expr) -> tuple[str, str, str, str]:
         """A fold as inline code: the type and the initial value of its result, its term, and the statement
         that adds the local `term` to the local `result`."""
         type_, decides = self._type_of(node), node.type == ir.BOOL
         return type_, self._start(node), self._in(term, decides, 0), self.turn(node, "result", "term")
 
     def reduce(self, node: ir.Reduce) -> str:
-        if node.kind != "list":
-            raise TypeError(f"{node.kind}() of the rules is passed to no shader")
-        return self._lifted(node, "List", lambda: self._listed(node))
+        return self._lifted(node, node.kind.capitalize(), lambda: self._reduced(node))
+
+    def _reduced(self, node: ir.Reduce) -> list[str]:
+        return self._listed(node) if node.kind == "list" else self._looped(node)
 
     def _returned(self, node: ir.Expr) -> list[str]:
-        if not is_constant(node):
-            match node:
-                case ir.Fold():
-                    return self._looped(node)
-                case ir.Reduce(kind="list"):
-                    return self._listed(node)
+        if isinstance(node, ir.Reduce) and not is_constant(node):
+            return self._reduced(node)
         return super()._returned(node)
 
     def _listed(self, node: ir.Reduce) -> list[str]:
@@ -65,14 +59,14 @@ class LoopPrinter(TensorPrinter):
             "return result;",
         ]
 
-    def _looped(self, node: ir.Fold) -> list[str]:
+    def _looped(self, node: ir.Reduce) -> list[str]:
         outer = self._locals
         loops = {each.variable.name for each in node.loops}
         self._locals = {name: bits for name, bits in outer.items() if name not in loops}
         chooses = node.kind in ("argmax", "argmin")
         before, condition = self._lists, node.condition
         in_body, in_test = lists_in(node.body), [] if condition is None else lists_in(condition)
-        lines = self._named(_same_in_all((*in_test, *in_body), loops)) if node.unrolled else []
+        lines = [] if node.over_elements else self._named(_same_in_all((*in_test, *in_body), loops))
         twice = [one for one in in_body if one in in_test] if len(node.loops) == 1 else []
         each_turn = self._named(twice)
         turn = self._choosing(node) if chooses else [self.turn(node, "result", self._term(node))]
@@ -81,7 +75,7 @@ class LoopPrinter(TensorPrinter):
         bounds = lines
         for each, test in reversed(list(zip(node.loops, tests, strict=True))):
             turn = [*each_turn, f"if ({' && '.join(test)})", *enclosed(turn)] if test else turn
-            turn = self._loop(each, bounds, enclosed(turn), node.unrolled)
+            turn = self._loop(each, bounds, enclosed(turn), not node.over_elements)
         precise = "precise " if self._single and node.type == ir.FLOAT and not chooses else ""
         start = self._start(node)
         return [
@@ -92,19 +86,19 @@ class LoopPrinter(TensorPrinter):
             "return result;",
         ]
 
-    def _term(self, node: ir.Fold) -> str:
+    def _term(self, node: ir.Reduce) -> str:
         """The value that an iteration adds to the result, multiplies it by, or compares it with."""
         body = node.body
         if node.type == ir.BOOL:
             return self.deciding(body, COMPARISON)
-        is_free = node.kind == "sum" and not node.unrolled  # even if it decides
+        is_free = node.kind == "sum" and node.over_elements  # even if it decides
         single, type_ = self._single and not is_free, self._type_of(node)
         widens = self._is_wide(node) and body.type == ir.INT and node.kind in ("sum", "product")
         if widens or self._type_of(body) == type_:
             return self._in(body, single, 0)
         return f"({type_}){self._in(body, single, ATOM)}"
 
-    def _tests(self, node: ir.Fold) -> list[list[str]]:
+    def _tests(self, node: ir.Reduce) -> list[list[str]]:
         """The conditions on an iteration of each loop: every part of the condition as far outside as
         possible."""
         tests: list[list[str]] = [[] for _ in node.loops]
@@ -118,19 +112,20 @@ class LoopPrinter(TensorPrinter):
             tests[max(inner, default=0)].append(self.deciding(part, COMPARISON if len(parts) > 1 else 0))
         return tests
 
-    def _loop(self, each: ir.Each, bounds: list[str], turn: list[str], unrolled: bool) -> list[str]:
+    def _loop(self, each: ir.Loop, bounds: list[str], turn: list[str], of_ranks: bool) -> list[str]:
         """A loop, after the bounds that precede all loops. A box is visited row by row, so that what is the
         same for a row need not be recomputed for each coordinate. Rows run along the last dimension, or, if
         the description allows it, along the last one with several coordinates, so that there are fewer."""
         name = local(each.variable.name)
         if each.variable.type == ir.INTS:
-            last = self.deciding(each.last)
+            last = self.deciding(each.upper)
             bounds.append(f"const List {name}Last = {last};")
-            if each.first is None:
+            if each.lower == ir.ZERO:
                 bounds.append(f"const List {name}First = ListOf(0, 0, {name}Last.length);")
             else:
-                bounds.append(f"const List {name}First = {self.deciding(each.first)};")
-            row = self.constants.row_of(each.last) if each.first is None and is_constant(each.last) else None
+                bounds.append(f"const List {name}First = {self.deciding(each.lower)};")
+            is_known = each.lower == ir.ZERO and is_constant(each.upper)
+            row = self.constants.row_of(each.upper) if is_known else None
             bounds.append(f"const int {name}Row = {row or f'RowOf({name}Last)'};")
             more, ends = f"more{name}", f"{name}First, {name}Last"
             in_row = f"{name}.entries[{name}Row]"
@@ -145,16 +140,15 @@ class LoopPrinter(TensorPrinter):
                 *(f"    {line}" for line in turn),
                 "}",
             ]
-        first = "0" if each.first is None else self._narrow(each.first)
-        bounds.append(f"const int {name}First = {first};")
-        last = self._narrow(each.last)
+        bounds.append(f"const int {name}First = {self._narrow(each.lower)};")
+        last = self._narrow(each.upper)
         bounds.append(f"const int {name}Last = {last};")
         # Where the number of turns is that of some dimensions, unrolling keeps entries of lists in registers.
-        of_ranks = last.endswith("_BOUND") or (unrolled and is_of_ranks(each.last))
-        way = "[unroll]" if each.first is None and of_ranks else "[loop]"
+        is_short = last.endswith("_BOUND") or (of_ranks and is_of_ranks(each.upper))
+        way = "[unroll]" if each.lower == ir.ZERO and is_short else "[loop]"
         return [way, f"for (int {name} = {name}First; {name} < {name}Last; {name}++)", *turn]
 
-    def _start(self, node: ir.Fold) -> str:
+    def _start(self, node: ir.Reduce) -> str:
         if node.type == ir.BOOL:
             return START[node.kind]
         if node.kind in ("sum", "product"):
@@ -172,12 +166,12 @@ class LoopPrinter(TensorPrinter):
             return "~((int64_t)1 << 63)" if node.kind == "min" else "(int64_t)1 << 63"
         return START[node.kind]
 
-    def _best(self, node: ir.Fold) -> list[str]:
+    def _best(self, node: ir.Reduce) -> list[str]:
         if node.kind not in ("argmax", "argmin"):
             return []
         return [f"{self._type_of(node.body)} best = ({self._type_of(node.body)})0;", "bool found = false;"]
 
-    def _choosing(self, node: ir.Fold) -> list[str]:
+    def _choosing(self, node: ir.Reduce) -> list[str]:
         type_, variable = self._type_of(node.body), local(node.loops[0].variable.name)
         self.use("Less", self.values(node.body))
         self.use("IsNan", self.values(node.body))

@@ -326,9 +326,7 @@ def _whole_list(listed: ShaderConstant) -> str:
 
 def _is_work(node: ir.Expr) -> bool:
     """Whether a value takes more than a few instructions."""
-    return any(
-        isinstance(part, ir.Apply | ir.Fold | ir.Load | ir.Entry | ir.Reduce) for part in ir.walk(node)
-    )
+    return any(isinstance(part, ir.Apply | ir.Load | ir.Entry | ir.Reduce) for part in ir.walk(node))
 
 
 def _is_long(node: ir.Expr) -> bool:

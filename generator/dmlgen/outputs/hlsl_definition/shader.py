@@ -327,8 +327,8 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
         case ir.Call("concat", (ir.Tensors(name=array), axis)):
             index, number = ir.Local("index", ir.INT), ir.Local("i", ir.INT)
             sizes = ir.Field(ir.Tensor(array, number), "Sizes", ir.INTS)
-            before = (ir.Each(number, None, index),)
-            start = ir.Fold("sum", before, None, ir.Index(sizes, axis), ir.INT, unrolled=True)
+            before = (ir.Loop(number, ir.ZERO, index),)
+            start = ir.Reduce("sum", before, ir.Index(sizes, axis), ir.INT)
             tensor = ir.Tensor(array, index)
             moved = ir.Binary("-", ir.Index(ir.AT, axis), start, ir.INT)
             inner = ir.Call("replace", (ir.AT, axis, moved), ir.INTS)
