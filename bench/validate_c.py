@@ -1,4 +1,4 @@
-"""Nanoseconds of one C validation, and the cost of compiling a file that validates everything."""
+"""The cost of compiling a file in C that validates everything."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 HEADERS = HERE.parent / "generated" / "include"
+SOURCE = """#include "dmlops.h"
+size_t violations(const DML_OPERATOR_DESC* desc) {
+    return dmlops_validate(desc, DML_FEATURE_LEVEL_6_4, NULL, 0);
+}
+"""
 
 
 def main() -> None:
     """Prints the figures for each compiler on this machine."""
     with tempfile.TemporaryDirectory() as folder:
-        program, module = Path(folder) / "validate", Path(folder) / "validate.o"
+        file, module = Path(folder) / "validate.c", Path(folder) / "validate.o"
+        file.write_text(SOURCE, encoding="utf-8")
         for compiler in filter(shutil.which, ("gcc", "clang")):
-            command = [compiler, "-std=c11", f"-I{HEADERS}", str(HERE / "validate.c")]
-            print(compiler)
             for level in ("-O0", "-O2"):
                 start = time.perf_counter()
-                subprocess.run([*command, level, "-c", "-o", module], check=True)
-                seconds = time.perf_counter() - start
-                print(
-                    f"  {level} compiled in {seconds:.2f} s, {_size(module) / 1000:.0f} KB of code and data"
+                subprocess.run(
+                    [compiler, "-std=c11", f"-I{HEADERS}", level, "-c", file, "-o", module], check=True
                 )
-            subprocess.run([*command, "-O2", "-o", program], check=True)
-            result = subprocess.run([program], check=True, capture_output=True, text=True)
-            print(f"  valid GATHER_ELEMENTS {float(result.stdout):.1f} ns")
+                seconds, size = time.perf_counter() - start, _size(module) / 1000
+                print(f"{compiler} {level}: compiled in {seconds:.2f} s, {size:.0f} KB of code and data")
 
 
 def _size(module: Path) -> int:
