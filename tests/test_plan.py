@@ -25,16 +25,13 @@ from dmlops.gpu.work import Dispatch, work_of
 from dmlops.planners import computation
 from gather_cases import (
     INDEX_TYPES,
-    OPERATORS,
     Case,
-    elements_in,
     gather,
     gather_elements,
     gather_nd,
     in_range,
     padded,
     permuted,
-    random_case,
 )
 from random_descriptions import level_and_form, matrix_cases
 
@@ -42,18 +39,6 @@ from random_descriptions import level_and_form, matrix_cases
 def planned(case: Case) -> Moved:
     found = computation(dmlops.from_json(case.description))
     return moved_of(Planning(), planner_inputs.roles_of(found, Gather))
-
-
-def follow(movement: Moved, values: np.ndarray, indices: np.ndarray, output: np.ndarray) -> None:
-    """A plan carried out element by element on flat buffers."""
-    for at in itertools.product(*(range(loop.size) for loop in movement.loops)):
-        position, read, written = (
-            sum(c * d.strides[which] for c, d in zip(at, movement.loops, strict=True)) for which in range(3)
-        )
-        for lookup in movement.lookups:
-            index = int(indices[read + lookup.offset])
-            position += normalize_index(index, lookup.size) * lookup.stride
-        output[written] = values[position]
 
 
 @pytest.mark.parametrize("index_type", INDEX_TYPES)
@@ -74,27 +59,6 @@ def test_replace_and_align() -> None:
     assert align((4, 5), 4, 0) == (0, 0, 4, 5)
     assert align((4, 5, 6), 2, 0) == (5, 6)
     assert align((4, 5), 0, 0) == ()
-
-
-@pytest.mark.parametrize("seed", range(25))
-@pytest.mark.parametrize("operator", OPERATORS)
-@pytest.mark.parametrize(
-    "variation", [lambda moved: moved, widened, striped], ids=["plain", "widened", "striped"]
-)
-def test_a_plan_moves_what_numpy_moves(
-    operator: str, seed: int, variation: Callable[[Moved], Moved], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dmlops.gpu.plans.gather.STRIP_BYTES", 16)  # so that small tensors have strips
-    case = random_case(operator, seed)
-    tensors = {name: elements_in(case.description["desc"][name]) for name in (*case.inputs, "OutputTensor")}
-    arrays = {**case.inputs, "OutputTensor": np.zeros_like(case.expected)}
-    flat = {name: np.zeros((at.max() // 16 + 1) * 16, arrays[name].dtype) for name, at in tensors.items()}
-    for name, at in tensors.items():
-        flat[name][at] = arrays[name]
-    reordered = variation(planned(case))
-    wide = f"V{reordered.bytes}"
-    follow(reordered, flat["InputTensor"].view(wide), flat["IndicesTensor"], flat["OutputTensor"].view(wide))
-    assert flat["OutputTensor"][tensors["OutputTensor"]].tobytes() == case.expected.tobytes()
 
 
 def values(*sizes: int, data_type: str = "float32") -> np.ndarray:

@@ -1,6 +1,7 @@
 """Reads the planners: their constants, records, list types and functions.
 
-The modules are parsed by Python's own parser and never run. `functions` describes what they may contain.
+The modules are parsed by Python's own parser; only enumerations are run. `functions` describes what others
+may contain.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from runpy import run_path
 from typing import TypeAlias
 
 from dmlgen.diagnostics import Finding, Position, SpecError
-from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.project import PLANNERS
 
 # Modules that each provide planners with a class; the header has the first one by hand.
@@ -117,13 +118,11 @@ class Plans:
 
     def __init__(self, folder: Path) -> None:
         self.modules: dict[str, Module] = {}
-        self._loading: list[str] = []  # each imported by the previous one
         self._folder = folder
         for path in sorted(self._folder.glob("*.py")):
             if path.stem not in ("__init__", MACHINE, REASONS, CAPABILITIES):
                 self._load(path.stem)
         self._check_names()
-        self._check_rank()
         self.reasons = self._enumeration(REASONS)
         self.capabilities = self._enumeration(CAPABILITIES)
 
@@ -163,40 +162,20 @@ class Plans:
                         raise module.refused(node, f"{name}, as in {owners[name].name},")
                     owners[name] = module
 
-    def _check_rank(self) -> None:
-        """Planners run without the generator, so they also have the greatest rank as a constant."""
-        for module in self.modules.values():
-            if module.constants.get("MAX_RANK", MAX_RANK) != MAX_RANK:
-                raise module.refused(module.tree, f"another MAX_RANK than {MAX_RANK}, that of the header,")
-
     def _enumeration(self, name: str) -> Enumeration:
-        """The class of a module, and its texts."""
-        names: dict[str, int] = {}
-        texts: dict[str, str] = {}
-        for node in ast.parse((self._folder / f"{name}.py").read_text(encoding="utf-8")).body:
-            match node:
-                case ast.ClassDef(body=body):
-                    for line in body:
-                        match line:
-                            case ast.Assign(
-                                targets=[ast.Name(id=entry)], value=ast.Constant(value=int(value))
-                            ):
-                                names[entry] = value
-                case ast.Assign(value=ast.Dict(keys=keys, values=values)):
-                    for key, text in zip(keys, values, strict=True):
-                        assert isinstance(key, ast.Attribute) and isinstance(text, ast.Constant)
-                        texts[key.attr] = str(text.value)
-        return Enumeration(names, texts)
+        """The texts of a module that imports no planner, by the members of its class."""
+        texts = run_path(str(self._folder / f"{name}.py"))["TEXTS"]
+        return Enumeration(
+            {one.name: one.value for one in texts}, {one.name: text for one, text in texts.items()}
+        )
 
     def _load(self, name: str) -> Module:
         if name in self.modules:
             return self.modules[name]
         path = self._folder / f"{name}.py"
         module = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
-        self._loading.append(name)
         for node in module.tree.body:
             self._read(module, node)
-        self._loading.pop()
         self.modules[name] = module
         return module
 
@@ -207,9 +186,6 @@ class Plans:
                 REASONS,
                 CAPABILITIES,
             ):
-                if name in self._loading:
-                    circle = " -> ".join((*self._loading[self._loading.index(name) :], name))
-                    raise module.refused(node, f"a circle of imports, {circle},")
                 source = self._load(name)
                 wanted = {alias.name for alias in names}
                 module.constants |= {k: v for k, v in source.constants.items() if k in wanted}
