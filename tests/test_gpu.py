@@ -163,7 +163,6 @@ def test_tuples_whose_parts_lie_apart(device: Any, apart: int) -> None:
     rng = np.random.default_rng(6)
     values, tuples = random_bits(rng, (4, 5), "float32"), random_indices(rng, (8, 2), "int32", 5)
     case = gather_nd(values, tuples, 2, 2, layouts={"IndicesTensor": [1, apart]})
-    assert planned(case).defines["INDICES_VECTOR"] == (4 if apart == 8 else 1)
     check(case, device)
 
 

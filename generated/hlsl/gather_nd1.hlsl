@@ -18,9 +18,6 @@
 //              UINT32, UINT16, UINT8; IndicesTensor: INT64, INT32, UINT64, UINT32
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
-//   X_VECTOR   elements of IndicesTensor loaded at once: at most VECTOR, more than 1 where the innermost stride is 1
-//              and all other strides, and every indicesOffset, are multiples of X_VECTOR
-//   X_SINGLE   1 if there is one index for a whole vector, because the innermost stride is 0; else 0
 //   VECTORS    vectors that a thread writes: NUM_THREADS * VECTORS divides `count`, or it is 1
 //   LOOKUPS    indices that select an element, 1 to 8
 //   RANK       dimensions after merging, 1 to 8
@@ -69,7 +66,6 @@ struct GatherLookup
     uint size, inputStride, indicesOffset, reserved0;
 };
 
-typedef vector<INDICES_STORED, INDICES_VECTOR> IndicesElements;
 #if VECTOR == 1
 typedef OUTPUT_STORED OutputElements;  // may have 128 bits, and be a vector itself
 #else
@@ -81,7 +77,7 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<IndicesElements> indicesTensor : register(t1);
+[[vk::binding(1, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
@@ -144,18 +140,7 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-void LoadIndices(uint offset, out INDICES_VALUE values[VECTOR])
-{
-    [unroll]
-    for (uint k = 0; k < VECTOR; k += INDICES_VECTOR)
-    {
-        const IndicesElements elements = indicesTensor[(offset + (INDICES_SINGLE ? 0 : k * indicesStep))
-            / INDICES_VECTOR];
-        [unroll]
-        for (uint l = 0; l < INDICES_VECTOR; l++)
-            values[k + l] = (INDICES_VALUE)elements[l];
-    }
-}
+INDICES_VALUE LoadIndices(uint offset) { return (INDICES_VALUE)indicesTensor[offset]; }
 
 // Where indices point for the elements of a vector
 void Follow(Position position, out uint offsets[VECTOR])
@@ -166,11 +151,12 @@ void Follow(Position position, out uint offsets[VECTOR])
     [unroll]
     for (uint l = 0; l < LOOKUPS; l++)
     {
-        INDICES_VALUE wanted[VECTOR];
-        LoadIndices(position.indices + lookups[l].indicesOffset, wanted);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            offsets[k] += (uint)NormalizeIndex(wanted[k], (int)lookups[l].size) * lookups[l].inputStride;
+        {
+            const INDICES_VALUE wanted = LoadIndices(position.indices + lookups[l].indicesOffset + k * indicesStep);
+            offsets[k] += (uint)NormalizeIndex(wanted, (int)lookups[l].size) * lookups[l].inputStride;
+        }
     }
 }
 

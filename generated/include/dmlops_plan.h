@@ -2983,8 +2983,6 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
     threads);
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op);
-DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result);
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
@@ -3103,7 +3101,7 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
     return made_1;
 }
 
-/* The loops in unchanged order, merged as far as possible: none if there is only one coordinate. */
+/* The loops in unchanged order, merged as far as possible. The last one is kept if there is only one coordinate. */
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
     dmlops_plan_Loop_16 found;
@@ -3122,6 +3120,9 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
                 dmlops_plan_Loop_16_append(planning, &found, loop);
             }
         }
+    }
+    if ((found.count == 0) && (loops->count > 0)) {
+        dmlops_plan_Loop_16_append(planning, &found, &loops->items[dmlops_item(planning, -1, loops->count)]);
     }
     dmlops_plan_Loop_16_copy(result, &found);
     return;
@@ -3170,16 +3171,14 @@ DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_pl
     ordered.count = 0;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
-        if (loop->size > 1) {
-            int64_t place = ordered.count;
-            while (planning->reason == DMLOPS_REASON_NONE && ((place > 0) && (ordered.items[dmlops_item(planning,
-                dmlops_subtract(place, 1), ordered.count)].strides.items[dmlops_item(planning, -1,
-                ordered.items[dmlops_item(planning, dmlops_subtract(place, 1), ordered.count)].strides.count)] <
-                loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]))) {
-                place = dmlops_subtract(place, 1);
-            }
-            dmlops_plan_Loop_16_insert(planning, &ordered, place, loop);
+        int64_t place = ordered.count;
+        while (planning->reason == DMLOPS_REASON_NONE && ((place > 0) && (ordered.items[dmlops_item(planning,
+            dmlops_subtract(place, 1), ordered.count)].strides.items[dmlops_item(planning, -1,
+            ordered.items[dmlops_item(planning, dmlops_subtract(place, 1), ordered.count)].strides.count)] <
+            loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]))) {
+            place = dmlops_subtract(place, 1);
         }
+        dmlops_plan_Loop_16_insert(planning, &ordered, place, loop);
     }
     dmlops_plan_merged_in_order(planning, &ordered, result);
     return;
@@ -3312,33 +3311,23 @@ DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, 
 /* Loops over all dimensions of the first tensor but the axis, merged; at least one. */
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
     for (int64_t place = 0; place < tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.count; ++place) {
         const int64_t size = tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.items[place];
-        if (place != axis) {
-            dmlops_plan_int_16 made_1;
-            made_1.count = 0;
-            for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
-                const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
-                dmlops_plan_int_16_append(planning, &made_1, tensor->strides.items[dmlops_item(planning, place,
-                    tensor->strides.count)]);
-            }
-            dmlops_plan_Loop made_3;
-            made_3.size = size;
-            dmlops_plan_int_16_copy(&made_3.strides, &made_1);
-            dmlops_plan_Loop_16_append(planning, &loops, &made_3);
+        dmlops_plan_int_16 made_2;
+        made_2.count = 0;
+        for (int64_t each_3 = 0; each_3 < tensors->count; ++each_3) {
+            const dmlops_plan_Tensor* tensor = &tensors->items[each_3];
+            dmlops_plan_int_16_append(planning, &made_2, tensor->strides.items[dmlops_item(planning, place,
+                tensor->strides.count)]);
         }
+        dmlops_plan_Loop made_4;
+        made_4.size = (place == axis) ? 1 : size;
+        dmlops_plan_int_16_copy(&made_4.strides, &made_2);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_4);
     }
-    dmlops_plan_Loop_16 made_4;
-    dmlops_plan_merged(planning, &loops, &made_4);
-    dmlops_plan_Loop_16_copy(&loops, &made_4);
-    if (loops.count == 0) {
-        dmlops_plan_Loop made_5;
-        dmlops_plan_lone(planning, tensors->count, 1, &made_5);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_5);
-    }
-    dmlops_plan_Loop_16_copy(result, &loops);
+    dmlops_plan_merged(planning, &made_1, result);
     return;
 }
 
@@ -9154,15 +9143,7 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
             dmlops_plan_Loop_16_append(planning, &loops, &made_2);
         }
     }
-    dmlops_plan_Loop_16 made_3;
-    dmlops_plan_merged(planning, &loops, &made_3);
-    dmlops_plan_Loop_16_copy(&loops, &made_3);
-    if (loops.count == 0) {
-        dmlops_plan_Loop made_4;
-        dmlops_plan_lone(planning, op->tensors.count, 1, &made_4);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
-    }
-    dmlops_plan_Loop_16_copy(result, &loops);
+    dmlops_plan_merged(planning, &loops, result);
     return;
 }
 
@@ -9364,26 +9345,6 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The loops, or a single iteration if there are none. */
-DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Loop_16* result) {
-    if (loops->count == 0) {
-        result->count = 0;
-        dmlops_plan_int_16 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_16_append(planning, &made_1, 0);
-        dmlops_plan_int_16_append(planning, &made_1, 0);
-        dmlops_plan_int_16_append(planning, &made_1, 1);
-        dmlops_plan_Loop made_2;
-        made_2.size = 1;
-        dmlops_plan_int_16_copy(&made_2.strides, &made_1);
-        dmlops_plan_Loop_16_append(planning, result, &made_2);
-        return;
-    }
-    dmlops_plan_Loop_16_copy(result, loops);
-    return;
-}
-
 /* The movement in wider elements, up to 16 bytes, if it copies contiguous runs. */
 DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result) {
@@ -9432,21 +9393,19 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Loop_16_append(planning, &loops, &made_7);
     dmlops_plan_Loop_16 made_8;
     dmlops_plan_merged(planning, &loops, &made_8);
-    dmlops_plan_Loop_16 made_9;
-    dmlops_plan_or_lone(planning, &made_8, &made_9);
-    dmlops_plan_Lookup_8 made_10;
-    made_10.count = 0;
-    for (int64_t each_11 = 0; each_11 < moved->lookups.count; ++each_11) {
-        const dmlops_plan_Lookup* lookup = &moved->lookups.items[each_11];
-        dmlops_plan_Lookup made_12;
-        made_12.size = lookup->size;
-        made_12.stride = dmlops_divide(lookup->stride, factor);
-        made_12.offset = lookup->offset;
-        dmlops_plan_Lookup_8_append(planning, &made_10, &made_12);
+    dmlops_plan_Lookup_8 made_9;
+    made_9.count = 0;
+    for (int64_t each_10 = 0; each_10 < moved->lookups.count; ++each_10) {
+        const dmlops_plan_Lookup* lookup = &moved->lookups.items[each_10];
+        dmlops_plan_Lookup made_11;
+        made_11.size = lookup->size;
+        made_11.stride = dmlops_divide(lookup->stride, factor);
+        made_11.offset = lookup->offset;
+        dmlops_plan_Lookup_8_append(planning, &made_9, &made_11);
     }
     result->bytes = dmlops_multiply(moved->bytes, factor);
-    dmlops_plan_Loop_16_copy(&result->loops, &made_9);
-    dmlops_plan_Lookup_8_copy(&result->lookups, &made_10);
+    dmlops_plan_Loop_16_copy(&result->loops, &made_8);
+    dmlops_plan_Lookup_8_copy(&result->lookups, &made_9);
     return;
 }
 
@@ -9517,10 +9476,8 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
     }
     dmlops_plan_Loop_16 made_3;
     dmlops_plan_merged(planning, &loops, &made_3);
-    dmlops_plan_Loop_16 made_4;
-    dmlops_plan_or_lone(planning, &made_3, &made_4);
     result->bytes = dmlops_divide(op->output.bits, 8);
-    dmlops_plan_Loop_16_copy(&result->loops, &made_4);
+    dmlops_plan_Loop_16_copy(&result->loops, &made_3);
     dmlops_plan_Lookup_8_copy(&result->lookups, &movement->lookups);
     return;
 }
@@ -9552,69 +9509,60 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     if (by_tuples && (bits > 8)) {
         vector = 1;
     }
-    int64_t index_vector = dmlops_plan_loaded_at_once(planning, op->indices.bits, loops, 1,
-        dmlops_subtract(loops->count, 1), vector);
-    for (int64_t each_4 = 0; each_4 < moved.lookups.count; ++each_4) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_4];
-        index_vector = dmlops_gcd(index_vector, lookup->offset);
-    }
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t each_5 = 0; each_5 < dmlops_clip(-1, loops->count); ++each_5) {
-        const dmlops_plan_Loop* item = &loops->items[each_5];
+    for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, loops->count); ++each_4) {
+        const dmlops_plan_Loop* item = &loops->items[each_4];
         dmlops_plan_Loop_16_append(planning, &vectors, item);
     }
-    dmlops_plan_Loop made_6;
-    dmlops_plan_in_steps(planning, inner, vector, &made_6);
-    dmlops_plan_Loop_16_append(planning, &vectors, &made_6);
+    dmlops_plan_Loop made_5;
+    dmlops_plan_in_steps(planning, inner, vector, &made_5);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_5);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     int64_t ahead = by_tuples ? 1 : dmlops_plan_vectors_ahead(planning, count, dmlops_multiply(bits, vector), 512);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_divide(count, ahead), 512, ahead, &groups);
+    dmlops_plan_Tensor made_6;
+    made_6 = op->input;
+    made_6.bits = bits;
+    dmlops_plan_define_moved(planning, &made_6);
+    dmlops_plan_define_tensor(planning, &op->indices);
     dmlops_plan_Tensor made_7;
-    made_7 = op->input;
+    made_7 = op->output;
     made_7.bits = bits;
     dmlops_plan_define_moved(planning, &made_7);
-    dmlops_plan_define_tensor(planning, &op->indices);
-    dmlops_plan_Tensor made_8;
-    made_8 = op->output;
-    made_8.bits = bits;
-    dmlops_plan_define_moved(planning, &made_8);
-    dmlops_plan_GatherResources made_9;
-    made_9.input = op->input.buffer;
-    made_9.indices = op->indices.buffer;
-    made_9.output = op->output.buffer;
-    dmlops_out_read(planning, &made_9.input);
-    dmlops_out_read(planning, &made_9.indices);
-    dmlops_out_write(planning, &made_9.output);
+    dmlops_plan_GatherResources made_8;
+    made_8.input = op->input.buffer;
+    made_8.indices = op->indices.buffer;
+    made_8.output = op->output.buffer;
+    dmlops_out_read(planning, &made_8.input);
+    dmlops_out_read(planning, &made_8.indices);
+    dmlops_out_write(planning, &made_8.output);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), moved.lookups.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), ahead);
-    dmlops_out_define(planning, op->indices.macro, DMLOPS_TEXT("_SINGLE"),
-        (int64_t)(inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] == 0));
-    dmlops_out_define(planning, op->indices.macro, DMLOPS_TEXT("_VECTOR"), index_vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 512);
-    dmlops_plan_Dimension_16 made_10;
-    dmlops_plan_dimensions(planning, &vectors, &made_10);
-    dmlops_plan_GatherLookup_8 made_11;
-    made_11.count = 0;
-    for (int64_t each_12 = 0; each_12 < moved.lookups.count; ++each_12) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_12];
-        dmlops_plan_GatherLookup made_13;
-        made_13.size = lookup->size;
-        made_13.inputStride = lookup->stride;
-        made_13.indicesOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_append(planning, &made_11, &made_13);
+    dmlops_plan_Dimension_16 made_9;
+    dmlops_plan_dimensions(planning, &vectors, &made_9);
+    dmlops_plan_GatherLookup_8 made_10;
+    made_10.count = 0;
+    for (int64_t each_11 = 0; each_11 < moved.lookups.count; ++each_11) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_11];
+        dmlops_plan_GatherLookup made_12;
+        made_12.size = lookup->size;
+        made_12.inputStride = lookup->stride;
+        made_12.indicesOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_append(planning, &made_10, &made_12);
     }
-    dmlops_plan_GatherParams made_14;
-    made_14.count = count;
-    made_14.groupColumns = groups.columns;
-    made_14.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
-    made_14.indicesStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
-    dmlops_plan_Dimension_16_copy(&made_14.dimensions, &made_10);
-    dmlops_plan_GatherLookup_8_copy(&made_14.lookups, &made_11);
-    dmlops_put_GatherParams(planning, &made_14);
+    dmlops_plan_GatherParams made_13;
+    made_13.count = count;
+    made_13.groupColumns = groups.columns;
+    made_13.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
+    made_13.indicesStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
+    dmlops_plan_Dimension_16_copy(&made_13.dimensions, &made_9);
+    dmlops_plan_GatherLookup_8_copy(&made_13.lookups, &made_10);
+    dmlops_put_GatherParams(planning, &made_13);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
@@ -9697,11 +9645,6 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     }
     dmlops_plan_Loop_16 loops;
     dmlops_plan_merged_in_order(planning, &made_1, &loops);
-    if (loops.count == 0) {
-        dmlops_plan_Loop made_5;
-        dmlops_plan_lone(planning, 1, 1, &made_5);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_5);
-    }
     int is_line = (loops.count == 1) && (loops.items[dmlops_item(planning, 0,
         loops.count)].strides.items[dmlops_item(planning, 0, loops.items[dmlops_item(planning, 0,
         loops.count)].strides.count)] == 1);
@@ -9711,15 +9654,15 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     const dmlops_plan_Tensor * following = &op->next_state;
-    dmlops_plan_PhiloxResources made_6;
-    made_6.state = op->state.buffer;
-    made_6.output = op->output.buffer;
-    made_6.next_state = following->buffer;
-    dmlops_out_read(planning, &made_6.state);
-    dmlops_out_write(planning, &made_6.output);
-    dmlops_out_write(planning, &made_6.next_state);
-    dmlops_plan_Dimension_16 made_7;
-    dmlops_plan_dimensions(planning, &loops, &made_7);
+    dmlops_plan_PhiloxResources made_5;
+    made_5.state = op->state.buffer;
+    made_5.output = op->output.buffer;
+    made_5.next_state = following->buffer;
+    dmlops_out_read(planning, &made_5.state);
+    dmlops_out_write(planning, &made_5.output);
+    dmlops_out_write(planning, &made_5.next_state);
+    dmlops_plan_Dimension_16 made_6;
+    dmlops_plan_dimensions(planning, &loops, &made_6);
     dmlops_plan_PhiloxParams params;
     params.count = count;
     params.groupColumns = groups.columns;
@@ -9728,7 +9671,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.outputStateGiven = (int64_t)following->is_present;
     params.outputStateStride = following->is_present ? following->strides.items[dmlops_item(planning, -1,
         following->strides.count)] : 0;
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_7);
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_6);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -10107,82 +10050,72 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
     dmlops_plan_Loop_16 outputs;
     dmlops_plan_merged_in_order(planning, &made_1, &outputs);
-    if (outputs.count == 0) {
-        dmlops_plan_Loop made_4;
-        dmlops_plan_lone(planning, 4, 0, &made_4);
-        dmlops_plan_Loop_16_append(planning, &outputs, &made_4);
-    }
-    dmlops_plan_Loop_16 made_5;
-    made_5.count = 0;
+    dmlops_plan_Loop_16 made_4;
+    made_4.count = 0;
     for (int64_t place = 0; place < op->updates.sizes.count; ++place) {
         const int64_t size = op->updates.sizes.items[place];
-        dmlops_plan_int_16 made_6;
-        made_6.count = 0;
-        dmlops_plan_int_16_append(planning, &made_6, 0);
-        dmlops_plan_int_16_append(planning, &made_6, movement->steps.items[dmlops_item(planning, place,
+        dmlops_plan_int_16 made_5;
+        made_5.count = 0;
+        dmlops_plan_int_16_append(planning, &made_5, 0);
+        dmlops_plan_int_16_append(planning, &made_5, movement->steps.items[dmlops_item(planning, place,
             movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_6, op->updates.strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_5, op->updates.strides.items[dmlops_item(planning, place,
             op->updates.strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_6, movement->strides.items[dmlops_item(planning, place,
+        dmlops_plan_int_16_append(planning, &made_5, movement->strides.items[dmlops_item(planning, place,
             movement->strides.count)]);
-        dmlops_plan_Loop made_7;
-        made_7.size = size;
-        dmlops_plan_int_16_copy(&made_7.strides, &made_6);
-        dmlops_plan_Loop_16_append(planning, &made_5, &made_7);
+        dmlops_plan_Loop made_6;
+        made_6.size = size;
+        dmlops_plan_int_16_copy(&made_6.strides, &made_5);
+        dmlops_plan_Loop_16_append(planning, &made_4, &made_6);
     }
     dmlops_plan_Loop_16 updates;
-    dmlops_plan_merged_in_order(planning, &made_5, &updates);
-    if (updates.count == 0) {
-        dmlops_plan_Loop made_8;
-        dmlops_plan_lone(planning, 4, 0, &made_8);
-        dmlops_plan_Loop_16_append(planning, &updates, &made_8);
-    }
+    dmlops_plan_merged_in_order(planning, &made_4, &updates);
     int64_t run = dmlops_plan_run_of(planning, op->output.bits, &outputs, &updates, &movement->lookups);
-    dmlops_plan_Loop_16 made_9;
-    dmlops_plan_in_runs(planning, &outputs, run, &made_9);
-    dmlops_plan_Loop_16_copy(&outputs, &made_9);
-    dmlops_plan_Loop_16 made_10;
-    dmlops_plan_in_runs(planning, &updates, run, &made_10);
-    dmlops_plan_Loop_16_copy(&updates, &made_10);
+    dmlops_plan_Loop_16 made_7;
+    dmlops_plan_in_runs(planning, &outputs, run, &made_7);
+    dmlops_plan_Loop_16_copy(&outputs, &made_7);
+    dmlops_plan_Loop_16 made_8;
+    dmlops_plan_in_runs(planning, &updates, run, &made_8);
+    dmlops_plan_Loop_16_copy(&updates, &made_8);
     int64_t span = 1;
-    for (int64_t each_11 = 0; each_11 < outputs.count; ++each_11) {
-        const dmlops_plan_Loop* loop = &outputs.items[each_11];
+    for (int64_t each_9 = 0; each_9 < outputs.count; ++each_9) {
+        const dmlops_plan_Loop* loop = &outputs.items[each_9];
         span = dmlops_add(span, dmlops_multiply(dmlops_subtract(loop->size, 1),
             loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), outputs.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), movement->lookups.count);
-    dmlops_plan_Tensor made_12;
-    made_12 = op->input;
-    made_12.bits = dmlops_multiply(run, op->input.bits);
-    dmlops_plan_define_moved(planning, &made_12);
+    dmlops_plan_Tensor made_10;
+    made_10 = op->input;
+    made_10.bits = dmlops_multiply(run, op->input.bits);
+    dmlops_plan_define_moved(planning, &made_10);
     dmlops_plan_define_tensor(planning, &op->indices);
-    dmlops_plan_Tensor made_13;
-    made_13 = op->updates;
-    made_13.bits = dmlops_multiply(run, op->updates.bits);
-    dmlops_plan_define_moved(planning, &made_13);
-    dmlops_plan_Tensor made_14;
-    made_14 = op->output;
-    made_14.bits = dmlops_multiply(run, op->output.bits);
-    dmlops_plan_define_moved(planning, &made_14);
+    dmlops_plan_Tensor made_11;
+    made_11 = op->updates;
+    made_11.bits = dmlops_multiply(run, op->updates.bits);
+    dmlops_plan_define_moved(planning, &made_11);
+    dmlops_plan_Tensor made_12;
+    made_12 = op->output;
+    made_12.bits = dmlops_multiply(run, op->output.bits);
+    dmlops_plan_define_moved(planning, &made_12);
     int64_t updated = dmlops_plan_repeats(planning, &updates);
     int64_t all_elements = dmlops_plan_repeats(planning, &outputs);
     int is_alone = dmlops_max(span, updated) <= 4096;
     int are_few = !is_alone && (dmlops_plan_times(planning, updated, 32) <= all_elements);
-    dmlops_plan_Buffer made_15;
-    made_15 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
-    dmlops_plan_ScatterResources made_16;
-    made_16.input = op->input.buffer;
-    made_16.indices = op->indices.buffer;
-    made_16.updates = op->updates.buffer;
-    made_16.winners = made_15;
-    made_16.output = op->output.buffer;
-    dmlops_out_read(planning, &made_16.input);
-    dmlops_out_read(planning, &made_16.indices);
-    dmlops_out_read(planning, &made_16.updates);
-    dmlops_out_write(planning, &made_16.winners);
-    dmlops_out_write(planning, &made_16.output);
+    dmlops_plan_Buffer made_13;
+    made_13 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
+    dmlops_plan_ScatterResources made_14;
+    made_14.input = op->input.buffer;
+    made_14.indices = op->indices.buffer;
+    made_14.updates = op->updates.buffer;
+    made_14.winners = made_13;
+    made_14.output = op->output.buffer;
+    dmlops_out_read(planning, &made_14.input);
+    dmlops_out_read(planning, &made_14.indices);
+    dmlops_out_read(planning, &made_14.updates);
+    dmlops_out_write(planning, &made_14.winners);
+    dmlops_out_write(planning, &made_14.output);
     dmlops_out_share(planning);
     dmlops_plan_Dimension_16 output_dimensions;
     dmlops_plan_dimensions(planning, &outputs, &output_dimensions);
@@ -10190,18 +10123,18 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_dimensions(planning, &updates, &update_dimensions);
     dmlops_plan_ScatterLookup_8 lookups;
     lookups.count = 0;
-    for (int64_t each_17 = 0; each_17 < movement->lookups.count; ++each_17) {
-        const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_17];
-        dmlops_plan_ScatterLookup made_18;
-        made_18.size = lookup->size;
-        made_18.outputStride = dmlops_divide(lookup->stride, run);
-        made_18.indicesOffset = lookup->offset;
-        dmlops_plan_ScatterLookup_8_append(planning, &lookups, &made_18);
+    for (int64_t each_15 = 0; each_15 < movement->lookups.count; ++each_15) {
+        const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_15];
+        dmlops_plan_ScatterLookup made_16;
+        made_16.size = lookup->size;
+        made_16.outputStride = dmlops_divide(lookup->stride, run);
+        made_16.indicesOffset = lookup->offset;
+        dmlops_plan_ScatterLookup_8_append(planning, &lookups, &made_16);
     }
-    dmlops_plan_int_64 made_19;
-    dmlops_plan_stages_of(planning, is_alone, are_few, &made_19);
-    for (int64_t place = 0; place < made_19.count; ++place) {
-        const int64_t stage = made_19.items[place];
+    dmlops_plan_int_64 made_17;
+    dmlops_plan_stages_of(planning, is_alone, are_few, &made_17);
+    for (int64_t place = 0; place < made_17.count; ++place) {
+        const int64_t stage = made_17.items[place];
         int64_t count = ((stage <= 1) || (stage == 4)) ? updated : all_elements;
         int64_t in_group = is_alone ? 512 : 256;
         dmlops_plan_Groups groups;

@@ -17,7 +17,7 @@ from .loops import (
     repeats,
     vector_width,
 )
-from .map import loaded_at_once, vectors_ahead
+from .map import vectors_ahead
 from .operands import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
@@ -80,13 +80,6 @@ class Moved(NamedTuple):
     lookups: Lookups
 
 
-def or_lone(loops: Loops) -> Loops:
-    """The loops, or a single iteration if there are none."""
-    if len(loops) == 0:
-        return [Loop(1, [0, 0, 1])]
-    return loops
-
-
 def widened(moved: Moved) -> Moved:
     """The movement in wider elements, up to 16 bytes, if it copies contiguous runs."""
     inner = moved.loops[-1]
@@ -107,7 +100,7 @@ def widened(moved: Moved) -> Moved:
     loops.append(Loop(inner.size // factor, [1, 0, 1]))
     return Moved(
         moved.bytes * factor,
-        or_lone(merged(loops)),
+        merged(loops),
         [Lookup(lookup.size, lookup.stride // factor, lookup.offset) for lookup in moved.lookups],
     )
 
@@ -142,7 +135,7 @@ def moved_of(out: Planning, op: Gather) -> Moved:
         Loop(size, [movement.strides[place], movement.steps[place], op.output.strides[place]])
         for place, size in enumerate(op.output.sizes)
     ]
-    return Moved(op.output.bits // 8, or_lone(merged(loops)), movement.lookups)
+    return Moved(op.output.bits // 8, merged(loops), movement.lookups)
 
 
 def plan_gather(out: Planning, op: Gather) -> None:
@@ -158,9 +151,6 @@ def plan_gather(out: Planning, op: Gather) -> None:
     by_tuples = len(moved.lookups) > 1 and inner.strides[INDICES] > 1
     if by_tuples and bits > 8:  # bytes are written in fours
         vector = 1
-    index_vector = loaded_at_once(op.indices.bits, loops, INDICES, len(loops) - 1, vector)
-    for lookup in moved.lookups:
-        index_vector = gcd(index_vector, lookup.offset)
     vectors: Loops = loops[:-1]
     vectors.append(in_steps(inner, vector))
     count = repeats(vectors)
@@ -174,8 +164,6 @@ def plan_gather(out: Planning, op: Gather) -> None:
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
     out.define("VECTORS", ahead)
-    out.define(f"{op.indices.macro}_SINGLE", int(inner.strides[INDICES] == 0))
-    out.define(f"{op.indices.macro}_VECTOR", index_vector)
     out.define("NUM_THREADS", GATHER_THREADS)
     out.dispatch(
         GatherParams(

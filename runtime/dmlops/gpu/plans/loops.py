@@ -117,7 +117,8 @@ def continues(outer: Loop, inner: Loop) -> bool:
 
 
 def merged_in_order(loops: Loops) -> Loops:
-    """The loops in unchanged order, merged as far as possible: none if there is only one coordinate."""
+    """The loops in unchanged order, merged as far as possible. The last one is kept if there is only one
+    coordinate."""
     found: Loops = []
     for loop in loops:
         if loop.size > 1:
@@ -125,6 +126,8 @@ def merged_in_order(loops: Loops) -> Loops:
                 found[-1] = Loop(times(found[-1].size, loop.size), loop.strides)
             else:
                 found.append(loop)
+    if len(found) == 0 and len(loops) > 0:
+        found.append(loops[-1])
     return found
 
 
@@ -156,11 +159,10 @@ def merged(loops: Loops) -> Loops:
     """The loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost."""
     ordered: Loops = []
     for loop in loops:
-        if loop.size > 1:
-            place = len(ordered)
-            while place > 0 and ordered[place - 1].strides[-1] < loop.strides[-1]:
-                place -= 1
-            ordered.insert(place, loop)
+        place = len(ordered)
+        while place > 0 and ordered[place - 1].strides[-1] < loop.strides[-1]:
+            place -= 1
+        ordered.insert(place, loop)
     return merged_in_order(ordered)
 
 
@@ -227,11 +229,9 @@ def grid(out: Planning, threads: int, in_group: int, each: int) -> Groups:
 
 def across(tensors: Tensors, axis: int) -> Loops:
     """Loops over all dimensions of the first tensor but the axis, merged; at least one."""
-    loops: Loops = []
-    for place, size in enumerate(tensors[0].sizes):
-        if place != axis:
-            loops.append(Loop(size, [tensor.strides[place] for tensor in tensors]))
-    loops = merged(loops)
-    if len(loops) == 0:
-        loops.append(lone(len(tensors), 1))
-    return loops
+    return merged(
+        [
+            Loop(1 if place == axis else size, [tensor.strides[place] for tensor in tensors])
+            for place, size in enumerate(tensors[0].sizes)
+        ]
+    )

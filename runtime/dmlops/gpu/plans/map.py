@@ -25,7 +25,6 @@ from .loops import (
     grid,
     in_digits,
     in_steps,
-    lone,
     merged,
     outermost_first,
     power_below,
@@ -203,10 +202,7 @@ def loops_in_step(out: Planning, op: Map) -> Loops:
         loops.append(Loop(size // block, between))
         if block > 1:
             loops.append(Loop(block, within))
-    loops = merged(loops)
-    if len(loops) == 0:
-        loops.append(lone(len(op.tensors), 1))
-    return loops
+    return merged(loops)
 
 
 def loaded_at_once(bits: int, loops: Loops, place: int, along: int, vector: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import Dimensions, Loop, ceil_div, dimensions, element_count, grid, lone, merged_in_order
+from .loops import Dimensions, Loop, ceil_div, dimensions, element_count, grid, merged_in_order
 from .operands import Read, Tensor, Written
 from .planning import Planning
 from .tensors import check_span
@@ -52,8 +52,6 @@ def plan_philox(out: Planning, op: Philox) -> None:
     loops = merged_in_order(
         [Loop(size, [stride]) for size, stride in zip(op.output.sizes, op.output.strides, strict=True)]
     )
-    if len(loops) == 0:
-        loops.append(lone(1, 1))
     is_line = len(loops) == 1 and loops[0].strides[0] == 1
     groups = grid(out, blocks, PHILOX_THREADS, 1)
     out.define("RANK", len(loops))

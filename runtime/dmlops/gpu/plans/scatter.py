@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .loops import Dimensions, Loop, Loops, Words, dimensions, grid, lone, merged_in_order, repeats, times
+from .loops import Dimensions, Loop, Loops, Words, dimensions, grid, merged_in_order, repeats, times
 from .operands import NO_MEMBER, Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
@@ -129,16 +129,12 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
             for place, size in enumerate(op.output.sizes)
         ]
     )
-    if len(outputs) == 0:
-        outputs.append(lone(4, 0))
     updates = merged_in_order(
         [
             Loop(size, [0, movement.steps[place], op.updates.strides[place], movement.strides[place]])
             for place, size in enumerate(op.updates.sizes)
         ]
     )
-    if len(updates) == 0:
-        updates.append(lone(4, 0))
     run = run_of(op.output.bits, outputs, updates, movement.lookups)
     outputs, updates = in_runs(outputs, run), in_runs(updates, run)
     span = 1
