@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import NamedTuple
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import Linear, either, linear, numbers
+from dmlgen.schedules.access import either, linear, numbers
 from dmlgen.schedules.cases import Choice, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -61,35 +60,24 @@ class Factor:
 
 @dataclass(frozen=True)
 class Window:
-    """A box of `sizes` over which the products also run: the last dimensions of both factors.
+    """A box of `sizes` over which the products also run: the last dimensions of both factors. Fields are
+    those of the planners' record (`plans/gemm_view.py`).
 
-    `left` and `right` are the coordinates of the factors in each of them; only those of the right one depend
-    on the output's, and are still to be divided by `divisors`. If that leaves a remainder, or is outside,
+    The coordinates of the factors in each of them are linear functions; only those of the right one depend on
+    the output's, and are still to be divided by `right_divisors`. If that leaves a remainder, or is outside,
     there is no product. There are `groups`, each with its own part of the left factor's first dimension and
     of the right factor's second.
     """
 
     sizes: ir.Expr
     groups: ir.Expr
-    left: Linear
-    right: Linear
-    divisors: ir.Expr
-
-    @property
-    def operands(self) -> Mapping[str, ir.Expr]:
-        """Its expressions, as planners name them."""
-        assert self.right.axes is not None
-        return {
-            "sizes": self.sizes,
-            "groups": self.groups,
-            "axes": self.right.axes,
-            "left_first": self.left.first,
-            "left_taps": self.left.taps,
-            "right_first": self.right.first,
-            "right_steps": self.right.steps,
-            "right_taps": self.right.taps,
-            "right_divisors": self.divisors,
-        }
+    axes: ir.Expr
+    left_first: ir.Expr
+    left_taps: ir.Expr
+    right_first: ir.Expr
+    right_steps: ir.Expr
+    right_taps: ir.Expr
+    right_divisors: ir.Expr
 
 
 @dataclass(frozen=True)
@@ -164,14 +152,6 @@ _CHANNEL = f"ravel_index([{_GROUP}[0], k], [groups, depth])"
 _INSIDE = "in_bounds(place, RightTensor.Sizes[2:])"
 
 
-class _Element(NamedTuple):
-    """An element of a factor, and, for bytes, its zero point."""
-
-    tensor: ir.Tensor
-    place: ir.Expr
-    less: ir.Expr | None
-
-
 class _Reader:
     """Reads a definition in one case."""
 
@@ -230,17 +210,18 @@ class _Reader:
         if (left.less is None) != (right.less is None):
             raise Unfit
         if plain:
-            rows, columns = (self._places(one.place, found.k) for one in (left, right))
-            return self._factor(left, rows), self._factor(right, columns), found.depth, None
+            left, right = (replace(one, places=self._places(one.places, found.k)) for one in (left, right))
+            return left, right, found.depth, None
         test = match(_INSIDE, found.test) or fit(f"{_INSIDE} and divides", found.test)
-        if match("head + place", left.place, place=test.place):
+        if match("head + place", left.places, place=test.place):
             left, right = right, left
-        if test.RightTensor != right.tensor:
+        if test.RightTensor.name != right.tensor:
             raise Unfit
         return self._windowed(left, right, SimpleNamespace(**{"divides": None} | vars(found) | vars(test)))
 
-    def _element(self, node: ir.Expr) -> _Element:
-        """An element of a tensor that is never absent: a float, or an integer minus a zero point."""
+    def _element(self, node: ir.Expr) -> Factor:
+        """An element of a tensor that is never absent, at a coordinate: a float, or an integer minus a zero
+        point."""
         if (whole := match("float(whole)", node)) and whole.whole.type == ir.INT:
             return self._element(whole.whole)
         found = match("XTensor[place]", node) or fit("XTensor[place] - less", node)
@@ -248,18 +229,13 @@ class _Reader:
         is_certain = found.XTensor.index is None and self._facts.is_certain(found.XTensor.name)
         if node.type != (ir.FLOAT if less is None else ir.INT) or not is_certain:
             raise Unfit
-        return _Element(found.XTensor, found.place, less)
-
-    def _factor(self, element: _Element, places: ir.Expr) -> Factor:
-        axes: tuple[ir.Expr, ...] = ()
-        if element.less is not None:
-            indices = [part for part in ir.walk(element.less) if isinstance(part, ir.Index)]
-            entries = [part for part in indices if part.sequence == ir.AT]
-            axes = tuple(dict.fromkeys(part.index for part in entries))
-            rest = ir.substitute(element.less, dict.fromkeys(entries, ir.ZERO))
-            if not all(map(is_known, axes)) or free_locals(rest):
-                raise Unfit
-        return Factor(element.tensor.name, places, element.less, ir.ListOf(axes))
+        indices = [part for part in ir.walk(less or ir.ZERO) if isinstance(part, ir.Index)]
+        entries = [part for part in indices if part.sequence == ir.AT]
+        axes = tuple(dict.fromkeys(part.index for part in entries))
+        rest = ir.substitute(less or ir.ZERO, dict.fromkeys(entries, ir.ZERO))
+        if not all(map(is_known, axes)) or free_locals(rest):
+            raise Unfit
+        return Factor(found.XTensor.name, found.place, less, ir.ListOf(axes))
 
     def _of_bytes(self, factor: Factor) -> list[ir.Expr]:
         """Tests of types: that elements have 8 bits, and zero points have the same type."""
@@ -309,12 +285,12 @@ class _Reader:
         raise Unfit
 
     def _windowed(
-        self, left: _Element, right: _Element, found: SimpleNamespace
+        self, left: Factor, right: Factor, found: SimpleNamespace
     ) -> tuple[Factor, Factor, ir.Expr, Window]:
         """The factors with a window on the right one: taps outside of it contribute nothing, nor do those
         that leave a remainder."""
-        own = fit("[first, second] + taps", left.place)
-        beside = fit("[batch, channel] + place", right.place, place=found.place)
+        own = fit("[first, second] + taps", left.places)
+        beside = fit("[batch, channel] + place", right.places, place=found.place)
         w, k, place, taps = found.w, found.k, found.place, own.taps
         if not isinstance(place, ir.Reduce) or not is_known(found.sizes) or ir.AT in ir.walk(taps):
             raise Unfit
@@ -323,14 +299,15 @@ class _Reader:
         if taps == w:
             taps = replace(place, body=ir.Index(w, place.loop.variable))
         dividend, divisors = _quotient(place, found.divides)
-        window = Window(found.sizes, groups, linear(taps, w), linear(dividend, w), divisors)
-        if window.right.axes is None:
+        a, b = linear(taps, w), linear(dividend, w)
+        if b.axes is None:
             raise Unfit
+        window = Window(found.sizes, groups, b.axes, a.first, a.taps, b.first, b.steps, b.taps, divisors)
         first, second = (
             ir.ListOf((self._place(one, k), self._place(other, k)))
             for one, other in (rows, (beside.batch, k))
         )
-        return self._factor(left, first), self._factor(right, second), found.depth, window
+        return replace(left, places=first), replace(right, places=second), found.depth, window
 
     def _in_groups(
         self, first: ir.Expr, second: ir.Expr, channel: ir.Expr, k: ir.Local, depth: ir.Expr

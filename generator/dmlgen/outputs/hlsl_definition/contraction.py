@@ -81,7 +81,7 @@ class ContractionPasses(FormPasses):
             "factors.depth": parts.depth,
         }
         if window is not None:
-            found |= {f"factors.window.{name}": node for name, node in window.operands.items()}
+            found |= {f"factors.window.{name}": node for name, node in vars(window).items()}
         return found
 
     def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
