@@ -153,8 +153,6 @@ def main() -> None:
     for name, f, end, degree in (
         ("atan, half", mp.atan, 1, 5),
         ("atan, float", mp.atan, 1, 8),
-        ("asin, half", mp.asin, mp.mpf(1) / 2, 3),
-        ("atanh, half", mp.atanh, mp.mpf("0.3"), 2),
         ("softplus, float", mp.atanh, mp.mpf(1) / 3, 3),
     ):
         g = odd_rest(f)

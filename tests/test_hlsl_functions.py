@@ -108,13 +108,12 @@ def function_text(name: str, folder: Path = FUNCTIONS) -> str:
     return written_out(text, (FUNCTIONS.parent / "reals.hlsl").read_text(encoding="ascii"))
 
 
-def needs(name: str, folder: Path = FUNCTIONS) -> list[str]:
-    return " ".join(re.findall(r"^// needs: (.*)$", function_text(name, folder), re.MULTILINE)).split()
-
-
 def closure(name: str) -> list[str]:
-    """The functions that one needs and then itself, each once and after those it calls."""
-    return list(dict.fromkeys([*(inner for needed in needs(name) for inner in closure(needed)), name]))
+    """The functions that one calls, directly or not, and then itself, each after those it calls."""
+    code = re.sub(r"//.*", "", function_text(name))
+    known = {path.stem for path in FUNCTIONS.glob("*.hlsl")} - {name}
+    called = sorted(known.intersection(re.findall(r"\b(\w+)\(", code)))
+    return list(dict.fromkeys([*(inner for one in called for inner in closure(one)), name]))
 
 
 def shader(functions: str, call: str, inputs: int, type_name: str, output_type: str) -> str:
@@ -462,8 +461,6 @@ def test_conventions(folder: Path, name: str) -> None:
     assert text.endswith("}\n")
     assert not re.search(r"#include|\btemplate\b|[ \t]+$|\{[{%]|.{121}", text, re.MULTILINE)
     code = re.sub(r"//.*", "", body)
-    known = {path.stem for path in FUNCTIONS.glob("*.hlsl")} - {name}
-    assert needs(name, folder) == sorted(set(re.findall(r"\b(\w+)\(", code)) & known)
     assert any(name in closure(public) for public in (*PUBLIC, SHIFTED)), "no tested function needs it"
     if folder == FLOAT16:
         assert not re.search(r"\b(double|if|for|precise)\b", code)

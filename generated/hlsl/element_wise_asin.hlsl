@@ -35,15 +35,11 @@
 #define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
-#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
 #define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 struct Dimension
@@ -113,6 +109,19 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
+// (arcsin(x) - x) / x for z = x^2 up to 1/4: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-59
+// (double) of arcsin(x) / x.
+float AsinTail(float z)
+{
+    float p = 0.0375891f;
+    p = p * z + 0.014386791f;
+    p = p * z + 0.031821452f;
+    p = p * z + 0.044515304f;
+    p = p * z + 0.07500513f;
+    p = p * z + 0.1666666f;
+    return p * z;
+}
+
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
 
@@ -130,39 +139,6 @@ float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x) { return FromBits(0x7fc00000u); }
-
-// For float16, functions are only as exact as half precision can show.
-#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
-// The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)); up to 1/2 a minimax polynomial
-// (scripts/minimax.py). NaN outside [-1, 1].
-// Error at most 0.501 ulp, over all float16 values.
-float Asin(float x)
-{
-    const float a = Magnitude(x);
-    const bool isSmall = a <= 0.5f;
-    const float z = isSmall ? a * a : 0.5f * (1.0f - a);
-    const float root = isSmall ? a : sqrt(z);
-    float p = 0.049943592f;
-    p = mad(p, z, 0.040039563f);
-    p = mad(p, z, 0.07540466f);
-    p = mad(p, z, 0.16665582f);
-    const float arc = mad(root * z, p, root);
-    const float result = isSmall ? arc : 1.5707964f - 2.0f * arc;
-    return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
-}
-#else
-// (arcsin(x) - x) / x for z = x^2 up to 1/4: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-59
-// (double) of arcsin(x) / x.
-float AsinTail(float z)
-{
-    float p = 0.0375891f;
-    p = p * z + 0.014386791f;
-    p = p * z + 0.031821452f;
-    p = p * z + 0.044515304f;
-    p = p * z + 0.07500513f;
-    p = p * z + 0.1666666f;
-    return p * z;
-}
 
 // The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)), for floats without branches; NaN outside
 // [-1, 1].
@@ -183,7 +159,6 @@ float Asin(float x)
     DXIL_PRECISE const float result = isSmall ? arc : 1.5707964f - mad(2.0f, arc, 4.371139e-8f);
     return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
 }
-#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {

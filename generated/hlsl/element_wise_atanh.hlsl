@@ -128,36 +128,8 @@ float CopySign(float magnitude, float sign)
 // Infinity with the sign of the argument.
 float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
-
-// The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x) { return FromBits(0x7fc00000u); }
-
-// For float16, functions are only as exact as half precision can show.
-#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
-// The inverse hyperbolic tangent, ln((1 + a) / (1 - a)) / 2 for a = |x|; below 0.3, where the hardware's logarithm is
-// too inexact, a minimax polynomial (scripts/minimax.py). Infinite at -1 and 1, NaN outside.
-// Error at most 0.501 ulp, over all float16 values.
-float Atanh(float x)
-{
-    const float a = Magnitude(x);
-    const float z = a * a;
-    float p = 0.1642019f;
-    p = mad(p, z, 0.19884728f);
-    p = mad(p, z, 0.33335074f);
-    const float near = mad(a * z, p, a);
-    const float far = 0.34657359f * log2((1.0f + a) / (1.0f - a));
-    const float result = a < 0.3f ? near : a < 1.0f ? far : Infinity(a);
-    return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
-}
-#else
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
-
-// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
-// simplify (x - y) + y to x.
-float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
@@ -181,6 +153,54 @@ float LogOfParts(float f, int exponent, float low)
     DXIL_PRECISE const float result = mad(k, 0.69314575f, f - small);  // the product is exact
     return result;
 }
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
+
+// The NaN that functions return outside their domain. The argument only selects the type.
+float QuietNan(float x) { return FromBits(0x7fc00000u); }
+
+// For float16, functions are only as exact as half precision can show.
+#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
+// ln((1 + f) 2^exponent) for 1 + f from sqrt(1/2) to sqrt(2): a minimax polynomial
+float LogOfParts(float f, int exponent)
+{
+    float p = -0.10079938f;
+    p = mad(p, f, 0.16179648f);
+    p = mad(p, f, -0.17243628f);
+    p = mad(p, f, 0.19906978f);
+    p = mad(p, f, -0.24971204f);
+    p = mad(p, f, 0.33334714f);
+    p = mad(p, f, -0.5000032f);
+    return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
+}
+
+// ln(1 + x); -infinity for -1, NaN below. 1 + x is not rounded where it needs no power of two.
+// Error at most 0.5003 ulp, over all float16 values.
+float Log1p(float x)
+{
+    const float sum = 1.0f + x;
+    const uint rest = Bits(sum) - 0x3f3504f3u;
+    const int exponent = (int)rest >> 23;
+    const float f = exponent == 0 ? x : FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    const float result = LogOfParts(f, exponent);
+    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
+    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : x <= -1.0f ? outside : result;
+}
+
+// The inverse hyperbolic tangent, ln(1 + 2 a / (1 - a)) / 2 for a = |x|; infinite at -1 and 1, NaN outside.
+// Error at most 2 ulp (float), 1.95 ulp (double), as measured.
+float Atanh(float x)
+{
+    const float a = Magnitude(x);
+    if (!(a <= 1.0f))
+        return QuietNan(x);
+    return CopySign(0.5f * Log1p(2.0f * a / (1.0f - a)), x);
+}
+#else
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
+float LessExact(float x) { return FromBits(Bits(x) & ~1u); }
 
 // ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses to rounding is added back to first order.
 // Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.

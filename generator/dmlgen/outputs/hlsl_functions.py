@@ -227,13 +227,12 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
 
 @cache
 def _overloads(file: str, text: str, reals: str) -> tuple[Overload, ...]:
-    """The functions of a file; `// needs:` lines, which name what they call, are left out."""
+    """The functions of a file."""
     text = written_out(text, reals)
     found: list[Overload] = []
     end, comment = 0, ""
     for match in _FUNCTION.finditer(text):
-        above = re.sub(r"^// needs: .*\n?", "", text[end : match.start()], flags=re.MULTILINE).strip()
-        end, comment = match.end(), above or comment
+        end, comment = match.end(), text[end : match.start()].strip() or comment
         parameters = [parameter.split() for parameter in match["parameters"].split(",") if parameter.strip()]
         types = tuple(words[-2] for words in parameters)
         type_of = {words[-1]: words[-2] for words in parameters}

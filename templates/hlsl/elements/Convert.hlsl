@@ -1,4 +1,3 @@
-// needs: IsNan WideToFloat
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
 REAL Convert(float x, REAL type) { return (REAL)x; }

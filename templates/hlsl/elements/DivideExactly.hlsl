@@ -1,5 +1,4 @@
 // x / y, correctly rounded; for integers truncated, and 0 if y is 0
-// needs: Divide Quotient
 REAL DivideExactly(REAL x, REAL y) { return Divide(x, y); }
 int DivideExactly(int x, int y) { return Quotient(x, y); }
 int64_t DivideExactly(int64_t x, int64_t y) { return Quotient(x, y); }

@@ -1,4 +1,3 @@
-// needs: IsNan
 // Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
 bool Equal(REAL a, REAL b) { return !IsNan(a) && !IsNan(b) && a == b; }
 bool Equal(int a, int b) { return a == b; }

@@ -1,4 +1,3 @@
-// needs: FloorDivide
 // The remainder of integers, never negative, for a positive divisor
 int FloorModulo(int dividend, int divisor)
 {

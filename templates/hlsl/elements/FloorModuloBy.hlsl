@@ -1,4 +1,3 @@
-// needs: FloorDivideBy
 // The remainder of integers, never negative, for a positive divisor, by way of its reciprocal
 int FloorModuloBy(int dividend, int divisor, int reciprocal)
 {

@@ -1,4 +1,3 @@
-// needs: IsNan
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(REAL a, REAL b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }

@@ -1,5 +1,4 @@
 // The remainder with the sign of the divisor; 0 for an integer divisor of 0
-// needs: FloorMod ModulusTruncate
 REAL ModulusFloor(REAL x, REAL y) { return FloorMod(x, y); }
 uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }
 uint64_t ModulusFloor(uint64_t x, uint64_t y) { return ModulusTruncate(x, y); }

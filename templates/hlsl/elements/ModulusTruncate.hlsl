@@ -1,6 +1,5 @@
 // The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
 // integers.
-// needs: Abs Fmod
 REAL ModulusTruncate(REAL x, REAL y) { return Fmod(x, y); }
 uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
 uint64_t ModulusTruncate(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % max(y, (uint64_t)1); }

@@ -1,5 +1,4 @@
 // The number of a rank; the second argument says of which type
-// needs: FromBits
 REAL OfRank(WORD rank, REAL type)
 {
     const INTEGER order = (INTEGER)(rank - (INFINITY + 1));

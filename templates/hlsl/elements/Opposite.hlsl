@@ -1,6 +1,5 @@
 // What sorts the other way round: -x, or ~x of integers
 // for SIGN: 0x80000000u, 0x8000000000000000ull
-// needs: Bits FromBits
 REAL Opposite(REAL x) { return FromBits(Bits(x) ^ SIGN); }
 int Opposite(int x) { return ~x; }
 uint Opposite(uint x) { return ~x; }

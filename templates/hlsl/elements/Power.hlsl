@@ -1,5 +1,4 @@
 // x^y for any two types, in the type of x: truncated for integers, and exact if both are
-// needs: Convert Magnitude Pow RoundEven
 
 REAL Power(REAL x, REAL y) { return Pow(x, y); }
 

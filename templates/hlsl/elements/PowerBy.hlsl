@@ -1,5 +1,4 @@
 // x^y, as Power, for a y that all elements share: squares and cubes are products.
-// needs: Power
 REAL PowerBy(REAL x, float y)
 {
     if (y == 2.0f)

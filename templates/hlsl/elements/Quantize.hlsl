@@ -1,4 +1,3 @@
-// needs: IsNan RoundEven
 // Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
 float Quantize(float x, int lowest, int highest)
 {

@@ -1,6 +1,5 @@
 // An unsigned integer that sorts like x: -0 below +0, and NaN of either sign above all numbers. Comparing two takes one
 // instruction, comparing floats that may be NaN several.
-// needs: Order
 WORD Rank(REAL x) { return (WORD)Order(x) + (INFINITY + 1); }
 uint Rank(int x) { return (uint)x ^ 0x80000000u; }
 uint Rank(uint x) { return x; }

@@ -1,5 +1,4 @@
 // The nearest integer, ties away from 0
-// needs: CopySign Magnitude Trunc
 REAL RoundAway(REAL x)
 {
     const REAL whole = Trunc(x);

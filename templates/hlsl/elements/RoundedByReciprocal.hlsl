@@ -1,7 +1,6 @@
 // x times the reciprocal of y, both correctly rounded, then rounded to an integer, ties to even. The hardware's quotient
 // is within 4 ulp of that product, so the product is only needed next to where that integer changes, and for divisors of
 // extreme magnitude, which drivers may flush.
-// needs: Bits Divide Magnitude RoundEven
 float RoundedByReciprocal(float x, float y)
 {
     const float quotient = x / y;

@@ -1,6 +1,5 @@
 // x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
 // that integer changes, and for divisors of extreme magnitude, which drivers may flush.
-// needs: Bits Divide Magnitude RoundEven
 float RoundedQuotient(float x, float y)
 {
     const float quotient = x / y;

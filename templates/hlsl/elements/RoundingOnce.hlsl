@@ -1,4 +1,3 @@
-// needs: Bits FromBits
 // Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the bits
 // that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
 double RoundingOnce(double x, uint significand)

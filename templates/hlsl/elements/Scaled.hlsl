@@ -1,4 +1,3 @@
-// needs: Convert
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {

@@ -1,7 +1,6 @@
 // -1, 0 or 1; 0 for NaN. Uses the bit pattern, because drivers produce -0 when selecting between floats, and flush
 // subnormals.
 // for ONE: 0x3f800000u, 0x3ff0000000000000ull
-// needs: Bits FromBits
 REAL Sign(REAL x)
 {
     const WORD magnitude = Bits(x) & MAGNITUDE;

@@ -1,5 +1,4 @@
 // An unsigned integer that sorts like x, the same for both zeros, and highest for NaN of any kind
-// needs: Bits Rank
 WORD TiedRank(REAL x)
 {
     const WORD bits = Bits(x), sign = (WORD)((INTEGER)bits >> (WORD_BITS - 1));

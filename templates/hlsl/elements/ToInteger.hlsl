@@ -1,4 +1,3 @@
-// needs: Convert Integer
 // Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
 int64_t ToInteger(REAL x)
 {

@@ -1,4 +1,3 @@
-// needs: LeadingZeros
 // The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
 // of which is set if any bit below them was (round to odd).
 float WideToFloat(uint64_t x)

@@ -1,6 +1,5 @@
 // The hyperbolic cosine.
 // Error at most 0.5001 ulp, over all float16 values.
-// needs: Exp Magnitude
 
 float Cosh(float x)
 {

@@ -1,6 +1,5 @@
 // The error function: a minimax polynomial below 3/4, then 1 - 2^P(|x|) (scripts/minimax.py); 1 from 3 on.
 // Error at most 0.51 ulp, over all float16 values.
-// needs: CopySign IsNan Magnitude
 
 float Erf(float x)
 {

@@ -1,6 +1,5 @@
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.
-// needs: IsNan
 
 float Exp(float x)
 {

@@ -1,4 +1,3 @@
 // e^x for elements minus the maximum of their row: no cheaper than Exp
-// needs: Exp
 
 float ExpShifted(float x) { return Exp(x); }

@@ -1,6 +1,5 @@
 // e^x - 1; near 0 a minimax polynomial.
 // Error at most 0.503 ulp, over all float16 values.
-// needs: Exp IsNan Magnitude
 
 float Expm1(float x)
 {

@@ -1,6 +1,5 @@
 // a - b floor(a / b), with the sign of b even for zeros. If a and b differ in sign, the exact remainder is added to b,
 // and the sum is rounded.
-// needs: Bits CopySign Fmod Magnitude
 
 float FloorMod(float a, float b)
 {

@@ -3,7 +3,6 @@
 // many bits less, so that its product with b is exact. So are the differences, which are multiples of the last bit of a
 // or b, and not much larger than b times the power. The inverse is a little too small: the last quotient is exact or
 // one too small.
-// needs: Bits CopySign Magnitude QuietNan
 
 float Fmod(float a, float b)
 {

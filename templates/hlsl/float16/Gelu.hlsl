@@ -1,6 +1,5 @@
 // x times the standard normal distribution function, without cancellation for negative x
 // Error at most 0.504 ulp, over all float16 values.
-// needs: IsNan Magnitude NormalTail
 
 float Gelu(float x)
 {

@@ -1,7 +1,6 @@
 // The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal is taken as the integer that its
 // bits are. Near 1, where the hardware's logarithm may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
 // Error at most 0.501 ulp, over all float16 values.
-// needs: Bits Infinity IsNan Magnitude QuietNan
 
 float Log(float x)
 {

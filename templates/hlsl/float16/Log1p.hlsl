@@ -1,6 +1,5 @@
 // ln(1 + x); -infinity for -1, NaN below. 1 + x is not rounded where it needs no power of two.
 // Error at most 0.5003 ulp, over all float16 values.
-// needs: Bits FromBits Infinity IsNan LogOfParts QuietNan
 
 float Log1p(float x)
 {

@@ -1,6 +1,5 @@
 // x minus the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, which covers float16, pi
 // / 2 is subtracted in four parts, the first three so short that their products with k < 2^16 are exact, fused or not.
-// needs: AngleBeyond Bits KeptApart Magnitude
 
 float ReduceAngle(float x, out float low, out uint quadrant)
 {

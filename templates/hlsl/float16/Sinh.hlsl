@@ -1,6 +1,5 @@
 // The hyperbolic sine; below 1 a minimax polynomial. Numbers beyond the limit give infinity.
 // Error at most 0.5001 ulp, over all float16 values.
-// needs: CopySign IsNan Magnitude
 
 float Sinh(float x)
 {

@@ -1,6 +1,5 @@
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|, the logarithm a minimax polynomial (scripts/minimax.py).
 // Error at most 0.502 ulp, over all float16 values.
-// needs: IsNan Magnitude
 
 float Softplus(float x)
 {

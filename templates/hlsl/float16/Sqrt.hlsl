@@ -1,6 +1,5 @@
 // The square root; NaN for negative numbers.
 // Error at most 0.501 ulp, over all float16 values.
-// needs: Bits IsNan QuietNan
 
 float Sqrt(float x)
 {

@@ -1,6 +1,5 @@
 // The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
 // Error at most 0.503 ulp, over all float16 values.
-// needs: IsNan
 
 float Tanh(float x)
 {

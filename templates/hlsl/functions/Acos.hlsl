@@ -1,6 +1,5 @@
 // The arc cosine; above 1/2 through 2 arcsin(sqrt((1 - |x|) / 2)); NaN outside [-1, 1].
 // Error at most 1.1 ulp (float), 1.15 ulp (double), as measured.
-// needs: AsinTail Magnitude QuietNan Sqrt
 
 float Acos(float x)
 {

@@ -1,6 +1,5 @@
 // The inverse hyperbolic cosine, ln(1 + (t + sqrt(2 t + t^2))) for t = x - 1; ln(2 x) for large x; NaN below 1.
 // Error at most 2.5 ulp (float), 2.6 ulp (double), as measured.
-// needs: IsNan Log Log1p QuietNan Sqrt
 
 REAL Acosh(REAL x)
 {

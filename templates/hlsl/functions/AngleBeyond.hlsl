@@ -1,6 +1,5 @@
 // Passes on the angle, low and quadrant that a faster reduction found for x; beyond its limit they come from
 // ReduceLargeAngle instead, and NaN if x is NaN or infinite.
-// needs: Bits Magnitude QuietNan ReduceLargeAngle
 
 REAL AngleBeyond(REAL limit, REAL x, REAL angle, inout REAL low, inout uint quadrant)
 {

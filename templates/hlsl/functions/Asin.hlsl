@@ -1,7 +1,6 @@
 // The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)), for floats without branches; NaN outside
 // [-1, 1].
 // Error at most 2.3 ulp (float), 2.15 ulp (double), as measured.
-// needs: AsinTail Bits CopySign FromBits Magnitude QuietNan Sqrt
 
 float Asin(float x)
 {

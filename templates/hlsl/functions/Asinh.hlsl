@@ -1,6 +1,5 @@
 // The inverse hyperbolic sine, ln(1 + (a + a^2 / (1 + sqrt(1 + a^2)))) for a = |x|; ln(2 a) for large a.
 // Error at most 1.75 ulp (float), 1.75 ulp (double), as measured.
-// needs: CopySign IsNan Log Log1p Magnitude Sqrt
 
 REAL Asinh(REAL x)
 {

@@ -1,7 +1,6 @@
 // The arc tangent: arctan(a) = arctan(c) + arctan((a - c) / (1 + a c)) for c = 0, 1, infinity brings |a| below tan(pi /
 // 8), where a minimax polynomial applies (Remez exchange).
 // Error at most 1.85 ulp (float), 1.8 ulp (double), as measured.
-// needs: CopySign Divide IsNan Magnitude
 
 float Atan(float x)
 {

@@ -1,7 +1,6 @@
 // The angle of the point (x, y), from -pi to pi, as in C: signs of zeros count, and infinities are all equally far
 // away.
 // Error at most 2.25 ulp (float), 2.25 ulp (double), as measured.
-// needs: Atan Bits CopySign Divide FromBits IsInfinity IsNan LessExact Magnitude QuietNan
 
 float Atan2(float y, float x)
 {

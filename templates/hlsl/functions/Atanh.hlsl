@@ -1,6 +1,5 @@
 // The inverse hyperbolic tangent, ln(1 + 2 a / (1 - a)) / 2 for a = |x|; infinite at -1 and 1, NaN outside.
 // Error at most 2 ulp (float), 1.95 ulp (double), as measured.
-// needs: CopySign Divide Log1p Magnitude QuietNan
 
 float Atanh(float x)
 {

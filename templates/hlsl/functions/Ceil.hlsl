@@ -1,5 +1,4 @@
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
-// needs: Trunc
 
 float Ceil(float x)
 {

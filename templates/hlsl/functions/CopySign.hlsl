@@ -1,6 +1,5 @@
 // The magnitude of the first argument with the sign of the second.
 // for SIGN: 0x80000000u, 0x8000000000000000ull
-// needs: Bits FromBits
 
 REAL CopySign(REAL magnitude, REAL sign)
 {

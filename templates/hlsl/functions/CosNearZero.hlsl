@@ -1,6 +1,5 @@
 // cos(high + low) for |high + low| up to pi / 4: a minimax polynomial in the square (Remez exchange), plus what 1 -
 // high^2 / 2 loses to rounding
-// needs: LessExact
 
 float CosNearZero(float high, float low)
 {

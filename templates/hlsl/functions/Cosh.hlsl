@@ -1,6 +1,5 @@
 // The hyperbolic cosine, h + 1 / (4 h) for h = e^|x| / 2.
 // Error at most 1.35 ulp (float), 1.35 ulp (double), as measured.
-// needs: HalfExp Magnitude
 
 REAL Cosh(REAL x)
 {

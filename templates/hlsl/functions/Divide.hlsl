@@ -5,7 +5,6 @@
 // for QUOTIENT_SCALE: 33554432.0f, 18014398509481984.0L
 // for EXPONENT_OF_INFINITY: 255, 2047
 // for ALL_BITS: 28, 57
-// needs: Bits FromBits LeadingZeros QuietNan
 
 REAL Divide(REAL a, REAL b)
 {

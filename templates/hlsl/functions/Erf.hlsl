@@ -2,7 +2,6 @@
 // on. Double: below 1 a polynomial, then 1 - e^(-x^2) Q(1 / (|x| + 2)) (minimax by Remez exchange; the form is that of
 // Cody 1969, "Rational Chebyshev approximations for the error function").
 // Error at most 1.2 ulp (float), 1.2 ulp (double), as measured.
-// needs: Bits CopySign Exp FromBits IsNan Magnitude
 
 float Erf(float x)
 {

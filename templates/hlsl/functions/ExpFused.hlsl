@@ -1,6 +1,5 @@
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
 // make it subnormal.
-// needs: ExpTimes
 
 float ExpFused(float high, float low)
 {

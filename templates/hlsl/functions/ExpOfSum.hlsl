@@ -1,7 +1,6 @@
 // e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
 // the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
 // for LEAST_OF_EXP: 104.0f, 746.0L
-// needs: ExpTail Infinity IsNan ScaleByPowerOfTwo
 
 REAL ExpOfSum(REAL high, REAL low)
 {

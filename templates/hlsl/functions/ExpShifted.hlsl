@@ -1,6 +1,5 @@
 // e^x for elements minus the maximum of their row, so that x is above 0 only if it is infinite. Softmax of up to 1024
 // elements is up to 3 % faster than with Exp (NVIDIA H100). Error at most 0.9 ulp, as measured.
-// needs: ExpFused IsNan
 
 float ExpShifted(float x)
 {

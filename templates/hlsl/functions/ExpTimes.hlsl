@@ -1,7 +1,6 @@
 // e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
 // cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
 // is exact either way.
-// needs: Bits ExpTail FromBits KeptApart
 
 float ExpTimes(float high, float low, int exponent)
 {

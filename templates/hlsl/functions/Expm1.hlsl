@@ -2,7 +2,6 @@
 // Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
 // for LEAST: 18.0f, 38.0L
 // for NEGLIGIBLE: 30, 60
-// needs: ExpTail FromBits Infinity IsNan Magnitude ScaleByPowerOfTwo
 
 REAL Expm1(REAL x)
 {

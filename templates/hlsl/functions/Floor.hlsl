@@ -1,5 +1,4 @@
 // The largest integer not above x; -0 for -0. Exact.
-// needs: Trunc
 
 float Floor(float x)
 {

@@ -3,7 +3,6 @@
 // may flush a subnormal remainder, which makes no difference next to larger ones.
 // for LEAST_UNRAISED: 7.888609e-31f, 6.413338752028713e-291L
 // for LEAST_RAISED: 2.5849394e-26f, 9.113902524445497e-305L
-// needs: Bits CopySign Fmod IsNan Magnitude
 
 // 2^64 x
 REAL Raised(REAL x)

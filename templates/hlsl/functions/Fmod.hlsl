@@ -1,6 +1,5 @@
 // The remainder of a divided by b, with the sign of a even for zeros. Exact for all finite numbers; NaN for an infinite
 // a and for b = 0. Long division on integers, 8 (float) or 11 (double) bits of the quotient per step.
-// needs: Bits FromBits LeadingZeros QuietNan
 
 REAL Fmod(REAL a, REAL b)
 {

@@ -2,7 +2,6 @@
 // negative x, where 0.5 x (1 + erf(x / sqrt(2))) has no correct digit left below -5. The square is split in two parts,
 // the first of which has half as many bits. In this order of factors nothing becomes subnormal before the result does.
 // Error at most 7.5 ulp (float), 9 ulp (double), as measured.
-// needs: Bits ExpFused ExpOfSum FromBits IsNan Magnitude NormalTail
 
 float Gelu(float x)
 {

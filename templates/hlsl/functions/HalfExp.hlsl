@@ -1,5 +1,4 @@
 // e^x / 2 for x at least 0, even where e^x overflows: ln 2 is subtracted in two steps.
-// needs: ExpOfSum
 
 float HalfExp(float x)
 {

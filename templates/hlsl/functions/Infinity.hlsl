@@ -1,5 +1,4 @@
 // Infinity with the sign of the argument.
-// needs: CopySign FromBits
 
 REAL Infinity(REAL sign)
 {

@@ -1,5 +1,4 @@
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-// needs: Bits
 
 bool IsInfinity(REAL x)
 {

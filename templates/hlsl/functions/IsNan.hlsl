@@ -1,5 +1,4 @@
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-// needs: Bits
 
 bool IsNan(REAL x)
 {

@@ -1,6 +1,5 @@
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
 // does not change: the sign bit of a positive number is 0.
-// needs: Bits FromBits
 
 float KeptApart(float x, float positive)
 {

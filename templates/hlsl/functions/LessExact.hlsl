@@ -1,6 +1,5 @@
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
-// needs: Bits FromBits
 
 float LessExact(float x)
 {

@@ -1,6 +1,5 @@
 // The natural logarithm; -infinity for zeros, NaN for negative numbers.
 // Error at most 1 ulp (float), 0.95 ulp (double), as measured.
-// needs: Bits Infinity IsNan LogOfParts NormalizeNearOne QuietNan
 
 REAL Log(REAL x)
 {

@@ -1,6 +1,5 @@
 // ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses to rounding is added back to first order.
 // Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
-// needs: Bits FromBits Infinity IsInfinity IsNan LessExact LogOfParts Magnitude NormalizeNearOne QuietNan
 
 float Log1p(float x)
 {

@@ -1,6 +1,5 @@
 // ln((1 + f) 2^exponent) + low for 1 + f from sqrt(1/2) to sqrt(2). With s = f / (2 + f) the logarithm of 1 + f is 2
 // artanh(s), and 2 s = f - s f: an inexact division hardly matters (series: Muller, "Elementary Functions").
-// needs: AtanhTail
 
 float LogOfParts(float f, int exponent, float low)
 {

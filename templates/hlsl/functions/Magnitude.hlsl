@@ -1,5 +1,4 @@
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-// needs: Bits FromBits
 
 REAL Magnitude(REAL x)
 {

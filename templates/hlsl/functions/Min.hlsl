@@ -1,7 +1,6 @@
 // The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
 // 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
-// needs: Order
 
 REAL Min(REAL a, REAL b)
 {

@@ -1,6 +1,5 @@
 // The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 15 (float), 39 (double): a
 // quotient of polynomials without negative terms (minimax, scripts/minimax.py), within 2^-27 (float), 2^-59 (double)
-// needs: Divide
 
 float NormalTail(float a)
 {

@@ -1,7 +1,6 @@
 // Splits a positive finite x into a factor from sqrt(1/2) to sqrt(2) and 2^exponent. Exact, also for subnormals.
 // for ROOT_OF_HALF: 0x3f3504f3u, 0x3fe6a09e667f3bcdull
 // for WRAPPED: 512, 4096
-// needs: Bits FromBits LeadingZeros
 
 REAL NormalizeNearOne(REAL x, out int exponent)
 {

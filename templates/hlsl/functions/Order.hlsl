@@ -1,5 +1,4 @@
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
-// needs: Bits
 
 INTEGER Order(REAL x)
 {

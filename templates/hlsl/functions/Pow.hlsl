@@ -3,8 +3,6 @@
 // the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
 // ExpOfSum.
 // Error at most 1.25 ulp (float), 1 ulp (double), as measured.
-// needs: AtanhTail Bits CopySign ExpOfSum FromBits Infinity IsInfinity IsNan KeptApart LessExact Magnitude
-// needs: NormalizeNearOne QuietNan Trunc TwoProduct
 
 // Handles all remaining x and y; `power` is |x|^y if `isInside`, unless x is 0 or infinite.
 float PowElsewhere(float x, float y, bool isInside, float power)

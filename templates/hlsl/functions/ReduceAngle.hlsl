@@ -3,7 +3,6 @@
 // Elementary Functions"), the first three so short that their products with k < 2^10 are exact, fused or not. What each
 // difference loses to rounding is kept. The relative error of the remainder is 2^-28 even next to the multiples, where
 // it is 2^-27 at least.
-// needs: AngleBeyond LessExact
 
 float ReduceAngle(float x, out float low, out uint quadrant)
 {

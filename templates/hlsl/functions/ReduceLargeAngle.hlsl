@@ -2,7 +2,6 @@
 // multiple modulo 4. Payne and Hanek 1983, "Radian reduction for trigonometric functions", on integers: the significand
 // of x times those bits of 2 / pi that matter, from 2^1 downwards modulo 4. The relative error is about 2^-31 (float),
 // 2^-62 (double): no double comes closer to a multiple than 2^-61 of pi / 2, and 75 more bits are known.
-// needs: Bits FromBits LeadingZeros MultiplyHigh
 
 // 2 / pi after 64 zeros: bit j, counted from the front, has the value 2^(63 - j).
 static const uint TWO_OVER_PI[39] = {

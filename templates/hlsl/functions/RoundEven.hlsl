@@ -1,6 +1,5 @@
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
-// needs: CopySign Magnitude
 
 float RoundEven(float x)
 {

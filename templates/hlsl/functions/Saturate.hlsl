@@ -1,5 +1,4 @@
 // x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-// needs: IsNan
 
 REAL Saturate(REAL x)
 {

@@ -1,6 +1,5 @@
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
 // and round only once, for subnormal ones; what is too large becomes infinite.
-// needs: FromBits
 
 REAL ScaleByPowerOfTwo(REAL x, int exponent)
 {

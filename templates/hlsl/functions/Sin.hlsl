@@ -1,6 +1,5 @@
 // The sine of x radians, of any size; NaN for infinities.
 // Error at most 0.85 ulp (float), 0.8 ulp (double), as measured.
-// needs: CosNearZero Magnitude ReduceAngle SinNearZero
 
 REAL Sin(REAL x)
 {

@@ -2,7 +2,6 @@
 // without branches; h is scaled by 2^-64, since e^|x| overflows before the result. Double: below 1
 // (t + t / (t + 1)) / 2 for t = e^|x| - 1.
 // Error at most 1.65 ulp (float), 2.15 ulp (double), as measured.
-// needs: CopySign Divide ExpTimes Expm1 HalfExp IsNan Magnitude
 
 float Sinh(float x)
 {

@@ -1,7 +1,6 @@
 // The square root, correctly rounded. Vulkan allows the instruction to be off by several ulp, and DXC compiles
 // sqrt(double) through float. The root of the significand, as an integer, is estimated and corrected by its exact
 // remainder.
-// needs: Bits FromBits IsNan LeadingZeros LessExact QuietNan
 
 float Sqrt(float x)
 {

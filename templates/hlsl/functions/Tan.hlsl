@@ -1,7 +1,6 @@
 // The tangent of x radians, of any size: the quotient of sine and cosine; NaN for infinities.
 // Error at most 2.1 ulp (float), 2.15 ulp (double), as measured; 2.9 ulp (float) on an H200, whose quotients are less
 // accurate.
-// needs: CosNearZero Divide Magnitude ReduceAngle SinNearZero
 
 float Tan(float x)
 {

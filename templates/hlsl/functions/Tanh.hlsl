@@ -1,7 +1,6 @@
 // The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
 // without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
 // Error at most 1.5 ulp (float), 2.45 ulp (double), as measured.
-// needs: Bits CopySign Divide ExpTimes Expm1 IsNan Magnitude
 
 float Tanh(float x)
 {

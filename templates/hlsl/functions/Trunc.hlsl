@@ -1,5 +1,4 @@
 // x without its fraction, with its sign. Exact. On bits for double: DXC compiles trunc(double) through float.
-// needs: Bits FromBits
 
 float Trunc(float x)
 {

@@ -2,7 +2,6 @@
 // available precision"; the operands are split by a mask). Without fma, which Vulkan allows to round twice. Exact for
 // float, to 2^-105 of the product for double, unless the error is subnormal.
 // for UPPER_HALF: 0xfffff000u, 0xfffffffff8000000ull
-// needs: Bits FromBits
 
 REAL TwoProduct(REAL a, REAL b, out REAL error)
 {
