@@ -225,10 +225,7 @@ class DefinitionPrinter(DecidingPrinter, DescPrinter):
         return f"{function}({self.tensor(node.tensor)})"
 
     def present(self, node: ir.Present) -> str:
-        return f"({self._plain(node.item)} is not None)"
-
-    def _plain(self, item: ir.Tensor | ir.Field | ir.Member) -> str:
-        return f"desc.{item.name}" if isinstance(item, ir.Member) else self.print(item)
+        return f"({super().present(node)})"
 
     # Arrays and coordinates.
 

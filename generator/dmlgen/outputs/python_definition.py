@@ -21,10 +21,10 @@ from dmlgen.outputs.definition_inputs import (
 from dmlgen.outputs.hlsl_definition import HlslDefinition
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_names import word
-from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
+from dmlgen.outputs.python_printer import ValidPrinter
 from dmlgen.outputs.python_rules import Assignments, constants_of
 from dmlgen.plans.model import Plans, Record, Type
-from dmlgen.registry import Operator, Registry, Stage
+from dmlgen.registry import Operator, Registry
 
 _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "pair", "tensors"}
 """Names in a module besides those of functions and of computed values."""
@@ -153,7 +153,7 @@ def _tensors(operator: Operator, shader: HlslDefinition) -> Iterator[TensorView]
         )
 
 
-class InputPrinter(DescPrinter, PythonPrinter):
+class InputPrinter(ValidPrinter):
     """Prints expressions over a description whose optional tensors may be absent: `texts`, by name.
 
     Common subexpressions that at least one of them always needs are computed once, in the order of
@@ -161,7 +161,7 @@ class InputPrinter(DescPrinter, PythonPrinter):
     """
 
     def __init__(self, registry: Registry, operator: Operator, nodes: Mapping[str, ir.Expr]) -> None:
-        super().__init__(registry, operator, Stage.VALUES)
+        super().__init__(registry, operator)
         self.assignments: list[tuple[str, str]] = []
         self._names: dict[ir.Expr, str] = {}
         whole = {name: plain(node) for name, node in nodes.items()}
@@ -203,20 +203,6 @@ class InputPrinter(DescPrinter, PythonPrinter):
             return super().reduce(node)
         item, sequence = found
         return f"({self.print(item, COMPARISON + 1)} in {self.print(sequence, ATOM)})"
-
-    def present(self, node: ir.Present) -> str:
-        return f"{self._described(node.item)} is not None"
-
-    def not_(self, operand: ir.Expr) -> str:
-        if isinstance(operand, ir.Present):
-            return f"{self._described(operand.item)} is None"
-        return super().not_(operand)
-
-    def _described(self, item: ir.Expr) -> str:
-        return f"desc.{item.name}" if isinstance(item, ir.Member) else self.print(item, ATOM)
-
-    def _exceeds(self, node: ir.Expr) -> bool:
-        return False
 
 
 def _parts(node: ir.Expr) -> list[ir.Expr]:

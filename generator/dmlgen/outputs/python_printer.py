@@ -331,6 +331,16 @@ class DescPrinter(TuplePrinter):
     def tensor(self, node: ir.Tensor) -> str:
         return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
 
+    def present(self, node: ir.Present) -> str:
+        return f"{self._item(node)} is not None"
+
+    def not_(self, operand: ir.Expr) -> str:
+        return f"{self._item(operand)} is None" if isinstance(operand, ir.Present) else super().not_(operand)
+
+    def _item(self, node: ir.Present) -> str:
+        item = node.item
+        return f"desc.{item.name}" if isinstance(item, ir.Member) else self.print(item, ATOM)
+
     def part(self, node: ir.Part) -> str:
         assert self.operator is not None
         text = f"desc.{node.member.name}.{node.name}"
@@ -353,3 +363,13 @@ class InferencePrinter(PythonPrinter):
 
 def _braced(text: str) -> str:
     return literal(text).replace("{", "{{").replace("}", "}}")
+
+
+class ValidPrinter(DescPrinter, PythonPrinter):
+    """Prints for a function of a valid description, in which nothing has to saturate."""
+
+    def __init__(self, registry: Registry, operator: Operator) -> None:
+        super().__init__(registry, operator, Stage.VALUES)
+
+    def _exceeds(self, node: ir.Expr) -> bool:
+        return False

@@ -9,16 +9,15 @@ from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
-from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal, python_variable
 from dmlgen.outputs.hlsl_map import map_text
 from dmlgen.outputs.hlsl_names import macro, plain
 from dmlgen.outputs.parts import merged, parts
-from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
+from dmlgen.outputs.python_printer import PythonPrinter, ValidPrinter
 from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_of, used_definitions
 from dmlgen.outputs.reads import loads, tensors_read, widened
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import Definition, Operator, Registry, Stage
+from dmlgen.registry import Definition, Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.elementwise import is_symbolic
@@ -203,23 +202,13 @@ def _assigned(
     return assignments_of(printer, used_definitions(definitions, nodes))
 
 
-class SchedulePrinter(DescPrinter, PythonPrinter):
-    """Prints for a function of a valid description: nothing needs a guard."""
+class SchedulePrinter(ValidPrinter):
+    """Prints values of elements, too; nothing needs a guard."""
 
     bounds_type = Valid
 
-    def __init__(self, registry: Registry, operator: Operator) -> None:
-        super().__init__(registry, operator, Stage.VALUES)
-
     def field(self, node: ir.Field) -> str:
         return f"{self.tensor(node.tensor)}.{node.name}"
-
-    def present(self, node: ir.Present) -> str:
-        match node.item:
-            case ir.Member(name=name):
-                return f"desc.{name} is not None"
-            case item:
-                return f"{self.print(item, ATOM)} is not None"
 
     def load(self, node: ir.Load) -> str:
         number = f", {self.print(node.tensor.index)}" if node.tensor.index is not None else ""
@@ -245,6 +234,3 @@ class SchedulePrinter(DescPrinter, PythonPrinter):
         return number.value == int(number.value) or all(
             self.registry.data_type[type_].kind == "float" for type_ in types
         )
-
-    def _exceeds(self, node: ir.Expr) -> bool:
-        return False
