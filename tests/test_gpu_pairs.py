@@ -40,7 +40,7 @@ def test_random_descriptions(operator: str, device: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("operator", ["ROI_ALIGN", "ROI_POOLING"])
-def test_shaders_with_lanes_have_no_pairs(
+def test_shaders_with_a_vector_axis_have_no_pairs(
     operator: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor have their passes that write intermediate tensors, however large these are."""

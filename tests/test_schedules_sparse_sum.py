@@ -1,4 +1,4 @@
-"""Outputs that sum selected terms, and those that have lanes."""
+"""Outputs that sum selected terms, and those with several elements per thread."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.sparse_sum import SparseSum
+from dmlgen.schedules.vector_axis import VectorAxis
 from schedule_cases import Variant, operators_with
 
 
@@ -19,12 +19,12 @@ def test_gradients_of_sampling_add_up_selected_terms() -> None:
     }
 
 
-def test_sampled_regions_have_lanes() -> None:
+def test_sampled_regions_have_a_vector_axis() -> None:
     """All of them channels of the image."""
-    found = operators_with(Lanes)
+    found = operators_with(VectorAxis)
     expected = ("OutputTensor", "InputTensor", 1, 1)
     assert {
-        name: (form.output, form.tensor, form.apart, form.place) for name, form in found.items()
+        name: (form.output, form.tensor, form.axis, form.tensor_axis) for name, form in found.items()
     } == dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1", "ROI_POOLING"), expected)
 
 
@@ -80,5 +80,5 @@ def test_selected_terms_are_found(term: str, condition: str, fits: bool, tmp_pat
         "in a condition", "another box",
     ],
 )  # fmt: skip
-def test_lanes_are_found(value: str, fits: bool, tmp_path: Path) -> None:
-    assert (variant(tmp_path, value).form_of(Lanes) is not None) == fits
+def test_a_vector_axis_is_found(value: str, fits: bool, tmp_path: Path) -> None:
+    assert (variant(tmp_path, value).form_of(VectorAxis) is not None) == fits

@@ -369,22 +369,22 @@ float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)
 
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
-typedef vector<float, ELEMENTS_PER_THREAD> Lanes;
+typedef vector<float, ELEMENTS_PER_THREAD> Elements;
 
 // The elements at a coordinate and at the next ones along dimension 1, all clamped to the tensor
-Lanes ReadLanesInput(List at)
+Elements ReadElementsInput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         if (d != 1)
             offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    Lanes elements;
+    Elements elements;
     [unroll]
-    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
+    for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
     {
-        const int position = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
-        elements[lane] = LoadInput(offset + (uint)position * (uint)inputStrides[0][1]);
+        const int position = clamp(at.entries[1] + e, 0, inputSizes[0][1] - 1);
+        elements[e] = LoadInput(offset + (uint)position * (uint)inputStrides[0][1]);
     }
     return elements;
 }
@@ -409,7 +409,6 @@ void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), 
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
-
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
 REAL_VALUE ReadKeptStarts(List at)
@@ -437,7 +436,6 @@ REAL_VALUE ReadKeptPaces(List at)
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
-
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
 void WriteKeptStarts(uint number, REAL_VALUE entry) { StoreReal(keptStartsFirst, number, entry); }
@@ -445,19 +443,19 @@ void WriteKeptLengths(uint number, REAL_VALUE entry) { StoreReal(keptLengthsFirs
 void WriteKeptSamples(uint number, int entry) { StoreInt(keptSamplesFirst, number, entry); }
 void WriteKeptPaces(uint number, REAL_VALUE entry) { StoreReal(keptPacesFirst, number, entry); }
 
-Lanes Max(Lanes x, Lanes y)
+Elements Max(Elements x, Elements y)
 {
     [unroll]
-    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
-        x[lane] = Max(x[lane], y[lane]);
+    for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
+        x[e] = Max(x[e], y[e]);
     return x;
 }
 
-Lanes Min(Lanes x, Lanes y)
+Elements Min(Elements x, Elements y)
 {
     [unroll]
-    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
-        x[lane] = Min(x[lane], y[lane]);
+    for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
+        x[e] = Min(x[e], y[e]);
     return x;
 }
 
@@ -539,7 +537,7 @@ int64_t Low(REAL_VALUE x) { return ToInteger(Floor(x)); }
 
 int64_t Near(REAL_VALUE x) { return ToInteger(Ceil(x - (REAL_VALUE)0.5f)); }
 
-Lanes Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
+Elements Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
     if (isLinear != 0)
     {
@@ -547,22 +545,22 @@ Lanes Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
         const int jLast = Narrow(ToInteger(Ceil(x)) + (int64_t)1);
         const int iFirst = Narrow(Low(y));
         const int iLast = Narrow(ToInteger(Ceil(y)) + (int64_t)1);
-        Lanes result = (Lanes)0;
+        Elements result = (Elements)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
         {
             [loop]
             for (int j = jFirst; j < jLast; j++)
-                result += Hat(y, i) * Hat(x, j) * (Lanes)ReadLanesInput(ListOf(int4(Batch(r), c, i, j), 0, 4));
+                result += Hat(y, i) * Hat(x, j) * (Elements)ReadElementsInput(ListOf(int4(Batch(r), c, i, j), 0, 4));
         }
         return result;
     }
-    return (Lanes)ReadLanesInput(ListOf(int4(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))), 0, 4));
+    return (Elements)ReadElementsInput(ListOf(int4(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))), 0, 4));
 }
 
 REAL_VALUE Outside() { return (REAL_VALUE)outOfBoundsInputValue; }
 
-Lanes Read(int r, int c, List o, List s)
+Elements Read(int r, int c, List o, List s)
 {
     if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
         return Between(r, c, HeldIn(r, 0, Entry(o, 0), Entry(s, 0)), HeldIn(r, 1, Entry(o, 1), Entry(s, 1)));
@@ -571,12 +569,12 @@ Lanes Read(int r, int c, List o, List s)
 
 List Grid(int r) { return ListOf(int4(Samples(r, 0), Samples(r, 1), 0, 0), 0, 2); }
 
-Lanes OutputSum(List at)
+Elements OutputSum(List at)
 {
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = ListOf(0, 0, sLast.length);
     const int sRow = RowOf(sLast);
-    Lanes result = (Lanes)0;
+    Elements result = (Elements)0;
     List s = sFirst;
     [loop]
     for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
@@ -589,14 +587,14 @@ Lanes OutputSum(List at)
     return result;
 }
 
-Lanes OutputChoice(List at)
+Elements OutputChoice(List at)
 {
     if (isAverage != 0)
         return OutputSum(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = ListOf(0, 0, sLast.length);
     const int sRow = RowOf(sLast);
-    Lanes result = (REAL_VALUE)asfloat(0xff800000u);
+    Elements result = (REAL_VALUE)asfloat(0xff800000u);
     List s = sFirst;
     [loop]
     for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
@@ -640,12 +638,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptPaces(first + item, StartsChoice(at));
 #elif PASS == 1  // OutputTensor
     at.entries[1] *= ELEMENTS_PER_THREAD;
-    const Lanes lanes = OutputChoice(at);
+    const Elements elements = OutputChoice(at);
     [unroll]
-    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
+    for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
     {
         if (at.entries[1] < outputSizes[0][1])
-            WriteOutput(at, (OUTPUT_VALUE)lanes[lane]);
+            WriteOutput(at, (OUTPUT_VALUE)elements[e]);
         at.entries[1]++;
     }
 #endif

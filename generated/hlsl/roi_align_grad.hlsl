@@ -516,7 +516,6 @@ void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
-
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
 REAL_VALUE ReadKeptStarts(List at)
@@ -562,7 +561,6 @@ int ReadKeptBest(List at)
 }
 
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
-
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
 void WriteKeptStarts(uint number, REAL_VALUE entry) { StoreReal(keptStartsFirst, number, entry); }

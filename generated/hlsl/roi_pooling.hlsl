@@ -246,22 +246,22 @@ float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)
 
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 
-typedef vector<float, ELEMENTS_PER_THREAD> Lanes;
+typedef vector<float, ELEMENTS_PER_THREAD> Elements;
 
 // The elements at a coordinate and at the next ones along dimension 1, all clamped to the tensor
-Lanes ReadLanesInput(List at)
+Elements ReadElementsInput(List at)
 {
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         if (d != 1)
             offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    Lanes elements;
+    Elements elements;
     [unroll]
-    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
+    for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
     {
-        const int position = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
-        elements[lane] = LoadInput(offset + (uint)position * (uint)inputStrides[0][1]);
+        const int position = clamp(at.entries[1] + e, 0, inputSizes[0][1] - 1);
+        elements[e] = LoadInput(offset + (uint)position * (uint)inputStrides[0][1]);
     }
     return elements;
 }
@@ -277,11 +277,11 @@ void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTP
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
 void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-Lanes Max(Lanes x, Lanes y)
+Elements Max(Elements x, Elements y)
 {
     [unroll]
-    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
-        x[lane] = Max(x[lane], y[lane]);
+    for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
+        x[e] = Max(x[e], y[e]);
     return x;
 }
 
@@ -337,14 +337,14 @@ int Batch(List at)
         0);
 }
 
-Lanes OutputChoice(List at)
+Elements OutputChoice(List at)
 {
     if (OutputAll(at))
     {
         const List pLast = Last(at);
         const List pFirst = First(at);
         const int pRow = RowOf(pLast);
-        Lanes result = (REAL_VALUE)asfloat(0xff800000u);
+        Elements result = (REAL_VALUE)asfloat(0xff800000u);
         List p = pFirst;
         [loop]
         for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
@@ -352,7 +352,8 @@ Lanes OutputChoice(List at)
             const int pEnd = RowEnd(pLast, pRow);
             [loop]
             for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
-                result = Max(result, (Lanes)ReadLanesInput(Join(ListOf(int4(Batch(at), Entry(at, 1), 0, 0), 0, 2), p)));
+                result = Max(result, (Elements)ReadElementsInput(Join(ListOf(int4(Batch(at), Entry(at, 1), 0, 0), 0, 2),
+                    p)));
         }
         return result;
     }
@@ -385,12 +386,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
     at.entries[1] *= ELEMENTS_PER_THREAD;
-    const Lanes lanes = OutputChoice(at);
+    const Elements elements = OutputChoice(at);
     [unroll]
-    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
+    for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
     {
         if (at.entries[1] < outputSizes[0][1])
-            WriteOutput(at, (OUTPUT_VALUE)lanes[lane]);
+            WriteOutput(at, (OUTPUT_VALUE)elements[e]);
         at.entries[1]++;
     }
 #endif

@@ -26,13 +26,13 @@ from dmlgen.schedules import (
     attention,
     contraction,
     elementwise,
-    lanes,
     rows,
     scan,
     separable,
     sliding,
     sparse_sum,
     sums,
+    vector_axis,
 )
 from dmlgen.schedules.schedule import FastForm, Schedule, schedule_of_algorithm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -54,7 +54,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, TensorFacts], FastForm | None], .
     sums.recognize,
     separable.recognize,
     sparse_sum.recognize,
-    lanes.recognize,
+    vector_axis.recognize,
 )
 
 

@@ -61,7 +61,7 @@ _FORMS: tuple[tuple[str, Mapping[str, str], str], ...] = (
         AVERAGE_POOLING LP_POOLING MAX_POOLING MAX_POOLING1 MAX_POOLING2 LP_POOLING1 AVERAGE_POOLING1
         QUANTIZED_LINEAR_AVERAGE_POOLING
     """),
-    ("lanes", {"output": "OutputTensor", "tensor": "InputTensor"}, "ROI_POOLING ROI_ALIGN ROI_ALIGN1"),
+    ("vector_axis", {"output": "OutputTensor", "tensor": "InputTensor"}, "ROI_POOLING ROI_ALIGN ROI_ALIGN1"),
     ("separable", {"output": "OutputTensor", "tensor": "InputTensor"}, """
         UPSAMPLE_2D RESAMPLE RESAMPLE1 RESAMPLE2 RESAMPLE3
     """),

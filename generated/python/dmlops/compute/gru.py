@@ -53,7 +53,7 @@ def define(e: Evaluation, desc: Any) -> None:
         )
 
     def active(at: Any) -> Any:
-        return not (desc.SequenceLengthsTensor is not None) or at[0] <= length(at[2])
+        return desc.SequenceLengthsTensor is None or at[0] <= length(at[2])
 
     def function_count() -> Any:
         return 2

@@ -16,7 +16,7 @@ from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.statements import enclosed
 
 REAL = "REAL_VALUE"
-LANES = "Lanes"
+VECTOR = "Elements"
 """The types of a float, and of those of several elements at once."""
 
 
@@ -34,7 +34,7 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         self.texts: list[str] = []
         self.widths = widths
         self._taken = frozenset(taken)
-        self.in_lanes = ""
+        self.vectorized = ""
         """The tensor of which elements are read for several elements of the output at once, if any."""
         self.statics: Container[str] = ()
         """The locals that are static variables of the shader, which functions see without parameters."""
@@ -61,10 +61,10 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         return self.widths.is_wide(node, self._locals)
 
     def _type_of(self, node: ir.Expr) -> str:
-        if self.in_lanes and node.type == ir.FLOAT:
+        if self.vectorized and node.type == ir.FLOAT:
             loads = (part for part in walk_through(node) if isinstance(part, ir.Load))
-            if any(load.tensor.name == self.in_lanes for load in loads):
-                return LANES
+            if any(load.tensor.name == self.vectorized for load in loads):
+                return VECTOR
         return type_name(node.type, self._is_wide(node))
 
     def _define(
@@ -81,7 +81,7 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
             before, self._lists = self._lists, {}
             lines = "\n".join(f"    {line}" for line in body())
             self._lists = before
-            precise = "precise " if self._single and type_ in (REAL, LANES) else ""
+            precise = "precise " if self._single and type_ in (REAL, VECTOR) else ""
             head = f"{precise}{type_} {self._names[key]}({', '.join(parameters)})"
             self.texts.append(f"{head}\n{{\n{lines}\n}}")
         return self._names[key]

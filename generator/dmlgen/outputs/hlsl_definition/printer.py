@@ -20,10 +20,10 @@ from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
 from dmlgen.registry import Operator, Registry
-from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sparse_sum import SparseSum
 from dmlgen.schedules.sums import Sums
+from dmlgen.schedules.vector_axis import VectorAxis
 
 F = TypeVar("F", bound=FastForm)
 _UNARY = ATOM - 1  # how tightly a sign binds
@@ -45,8 +45,8 @@ class ShaderPrinter(LoopPrinter):
         truths = truths_of_forms(self.form(Sums), self.form(SparseSum))
         for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths)):
             self.constants.add_bound(bound)
-        lanes = self.form(Lanes)
-        self.in_lanes = "" if lanes is None else lanes.tensor
+        vector = self.form(VectorAxis)
+        self.vectorized = "" if vector is None else vector.tensor
         for tensor in self.tensors.values():
             self.constants.add_list(tensor.local, tensor.macro, "Sizes")
             self.constants.add_list(tensor.local, tensor.macro, "Strides")

@@ -32,10 +32,10 @@ from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import form_of, forms_of
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.steps import in_step
 from dmlgen.schedules.sums import Sums
+from dmlgen.schedules.vector_axis import VectorAxis
 from dmlgen.text import Text
 
 
@@ -55,7 +55,7 @@ class Pass:
     `along`: it is part of a recurrence, and one dispatch writes one step. `keyed`: it writes maxima, and
     visits the coordinates of another box, each of which names the entry it counts for. `each`: the array of
     tensors each of which takes a dispatch. `where`: the coordinates that are written; all if empty. `form`:
-    it is computed in a faster way, not from the text of a value. `lanes`: each thread computes several
+    it is computed in a faster way, not from the text of a value. `vector`: each thread computes several
     elements.
     """
 
@@ -66,7 +66,7 @@ class Pass:
     each: str = ""
     where: str = ""
     form: FormPass | None = None
-    lanes: Lanes | None = None
+    vector: VectorAxis | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class HlslDefinition(WithTensors):
     activations: tuple[ActivationText, ...]
     precise_kinds: int  # bit mask of those that must be computed with `precise`
     functions: FunctionChoice  # of the library
-    by_lanes: tuple[str, ...]  # of these, those that lanes also need
+    of_vectors: tuple[str, ...]  # of these, those that vectors also need
     max_rank: int
     longest: int  # list
 
@@ -104,9 +104,9 @@ class HlslDefinition(WithTensors):
         return (*self.inputs, *self.outputs)
 
     @property
-    def lanes(self) -> Lanes | None:
-        """The lanes of the output, if it has any."""
-        return next((one.lanes for one in self.passes if one.lanes is not None), None)
+    def vector(self) -> VectorAxis | None:
+        """Where threads compute several elements, if they do."""
+        return next((one.vector for one in self.passes if one.vector is not None), None)
 
     @property
     def is_precise(self) -> bool:
@@ -136,7 +136,7 @@ class HlslDefinition(WithTensors):
     @property
     def writes_pairs(self) -> bool:
         """Whether a thread may write two elements: where all passes follow the definition."""
-        return self.fast is None and self.within is None and self.lanes is None
+        return self.fast is None and self.within is None and self.vector is None
 
     @property
     def within(self) -> FormPass | None:
@@ -169,8 +169,8 @@ class HlslDefinition(WithTensors):
     def sized(self) -> tuple[ShaderTensor, ...]:
         """The tensors whose sizes are constants: those that are read, to which coordinates are clamped, and
         those whose sizes a value needs."""
-        by_lanes = "" if self.lanes is None else self.lanes.output
-        read = {one.member for one in self.inputs} | {*self.held, by_lanes} if self.passes else set()
+        vectors = "" if self.vector is None else self.vector.output
+        read = {one.member for one in self.inputs} | {*self.held, vectors} if self.passes else set()
         used = self.constants.used
         return tuple(one for one in self.tensors if one.member in read or f"{one.local}Sizes" in used)
 
@@ -268,7 +268,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         fused=printer.fused,
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, reals),
-        by_lanes=tuple(name for name in ("Max", "Min") if name in called) if printer.in_lanes else (),
+        of_vectors=tuple(name for name in ("Max", "Min") if name in called) if printer.vectorized else (),
         functions=_chosen(functions, fast, called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
@@ -369,15 +369,15 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
     assert operator.defines is not None
     values: dict[str, str] = {}
     read: set[str] = set()
-    lanes = printer.form(Lanes)
+    vector = printer.form(VectorAxis)
     each = condition = ""
     for name in names:
         printer.subject = printer.tensors[name].function
         each, where, value = _one_by_one(operator, name, operator.defines.outputs[name])
         condition = "" if where is None else printer.deciding(where, ATOM)
-        values[name] = printer.stored(name, value) if lanes is None else printer.value(value, False)
+        values[name] = printer.stored(name, value) if vector is None else printer.value(value, False)
         read |= entries_read(value)
-    return Pass(values, tuple(sorted(read)), each=each, where=condition, lanes=lanes)
+    return Pass(values, tuple(sorted(read)), each=each, where=condition, vector=vector)
 
 
 def _together(operator: Operator) -> list[tuple[str, ...]]:

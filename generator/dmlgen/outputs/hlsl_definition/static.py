@@ -101,7 +101,7 @@ def _passes(shader: HlslDefinition) -> Iterator[Mapping[str, Known]]:
             "reads": one.reads,
             "is_along": one.along,
             "box": "" if one.keyed is None else one.keyed.box,
-            "axis": NONE if one.lanes is None else one.lanes.apart,
+            "axis": NONE if one.vector is None else one.vector.axis,
         }
 
 

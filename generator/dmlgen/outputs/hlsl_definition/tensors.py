@@ -11,7 +11,7 @@ from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import COUNT, Widths
 from dmlgen.outputs.hlsl_constants import Constants
 from dmlgen.outputs.hlsl_definition.constants import is_constant
-from dmlgen.outputs.hlsl_definition.functions import REAL, FunctionPrinter, type_name
+from dmlgen.outputs.hlsl_definition.functions import REAL, VECTOR, FunctionPrinter, type_name
 from dmlgen.outputs.hlsl_names import HELPERS, WORDS, local, macro
 from dmlgen.outputs.hlsl_tensors import tensor_of
 from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry
@@ -94,7 +94,7 @@ class TensorPrinter(FunctionPrinter):
 
     def _element(self, node: ir.Load) -> str:
         """An element in the type in which its tensor's elements are computed."""
-        how = "Lanes" if node.tensor.name == self.in_lanes else ""
+        how = VECTOR if node.tensor.name == self.vectorized else ""
         return f"Read{how}{self.tensors[node.tensor.entry].function}({self.deciding(node.coordinate)})"
 
     def _entry(self, node: ir.Entry) -> str:
