@@ -20,9 +20,9 @@
 
 /* Dispatches: how to run the shaders that come with this header for a description. */
 
-#define DMLOPS_MAX_DEFINES 124
-#define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 484
+#define DMLOPS_MAX_DEFINES 128
+#define DMLOPS_MAX_BINDINGS 18
+#define DMLOPS_MAX_CONSTANTS 512
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_READ_WRITE_OUTPUTS 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* instead of a member: a scratch buffer */
@@ -30,7 +30,7 @@
 
 /* A macro of a shader, to be set with -D NAME=VALUE. */
 typedef struct dmlops_define {
-    char name[41];
+    char name[48];
     char value[24];
 } dmlops_define;
 
@@ -10446,18 +10446,17 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
 
 /* What planners are given. */
 
-#define DMLOPS_AS_BITS 1
-#define DMLOPS_IS_OUTPUT 2
-#define DMLOPS_IS_HELD 4
-
 /* A tensor for a planner: the prefix of its macros, its offset in the planner's record, the member that it is; in an
-   array of tensors its index, or -1 for the current one; and flags. */
+   array of tensors its index, or -1 for the current one; and whether it is raw bits, an output, an output whose old
+   content is read. */
 typedef struct dmlops_shader_tensor {
     const char* macro;
     uint16_t offset;
     uint8_t member;
     int8_t entry;
-    uint8_t flags;
+    uint8_t as_bits;
+    uint8_t is_output;
+    uint8_t is_held;
 } dmlops_shader_tensor;
 
 /* What the planner of an operator is given. `plan` fills a record with tensors and runs the program from `start` on,
@@ -10502,9 +10501,9 @@ DMLOPS_CALLED void dmlops_set_tensor(
     to->is_float = dmlops_is_float(type);
     to->is_signed = dmlops_signed(type);
     to->is_native = tensor == NULL || dmlops_is_native(type);
-    to->as_bits = (view->flags & DMLOPS_AS_BITS) != 0;
-    to->is_output = (view->flags & DMLOPS_IS_OUTPUT) != 0;
-    to->is_held = (view->flags & DMLOPS_IS_HELD) != 0;
+    to->as_bits = view->as_bits;
+    to->is_output = view->is_output;
+    to->is_held = view->is_held;
     to->sizes.count = desc->DimensionCount;
     to->strides.count = desc->DimensionCount;
     for (UINT i = desc->DimensionCount; i-- > 0;) {
@@ -11028,8 +11027,8 @@ DMLOPS_CALLED int dmlops_plan_apart(
 
 /* Operators. */
 static const dmlops_shader_tensor dmlops_element_wise_identity_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_identity_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, member)
@@ -11047,8 +11046,8 @@ static const uint8_t dmlops_element_wise_identity_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_abs_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_abs_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, member)
@@ -11066,8 +11065,8 @@ static const uint8_t dmlops_element_wise_abs_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_acos_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_acos_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, member)
@@ -11085,9 +11084,9 @@ static const uint8_t dmlops_element_wise_acos_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_add_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_add_inputs[] = {
@@ -11097,8 +11096,8 @@ static const uint8_t dmlops_element_wise_add_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_asin_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_asin_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, member)
@@ -11116,8 +11115,8 @@ static const uint8_t dmlops_element_wise_asin_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_atan_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_atan_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, member)
@@ -11135,8 +11134,8 @@ static const uint8_t dmlops_element_wise_atan_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_ceil_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_ceil_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, member)
@@ -11154,8 +11153,8 @@ static const uint8_t dmlops_element_wise_ceil_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_clip_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_clip_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, member)
@@ -11177,8 +11176,8 @@ static const uint8_t dmlops_element_wise_clip_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_cos_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_cos_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COS_OPERATOR_DESC, member)
@@ -11196,9 +11195,9 @@ static const uint8_t dmlops_element_wise_cos_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_divide_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_divide_inputs[] = {
@@ -11208,8 +11207,8 @@ static const uint8_t dmlops_element_wise_divide_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_exp_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_exp_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, member)
@@ -11227,8 +11226,8 @@ static const uint8_t dmlops_element_wise_exp_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_floor_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_floor_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, member)
@@ -11246,8 +11245,8 @@ static const uint8_t dmlops_element_wise_floor_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_log_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_log_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, member)
@@ -11265,9 +11264,9 @@ static const uint8_t dmlops_element_wise_log_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_and_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_and_inputs[] = {
@@ -11277,9 +11276,9 @@ static const uint8_t dmlops_element_wise_logical_and_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_equals_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_equals_inputs[] = {
@@ -11289,9 +11288,9 @@ static const uint8_t dmlops_element_wise_logical_equals_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_inputs[] = {
@@ -11301,9 +11300,9 @@ static const uint8_t dmlops_element_wise_logical_greater_than_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_inputs[] = {
@@ -11313,8 +11312,8 @@ static const uint8_t dmlops_element_wise_logical_less_than_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_not_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_not_inputs[] = {
@@ -11324,9 +11323,9 @@ static const uint8_t dmlops_element_wise_logical_not_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_or_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_or_inputs[] = {
@@ -11336,9 +11335,9 @@ static const uint8_t dmlops_element_wise_logical_or_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_xor_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_xor_inputs[] = {
@@ -11348,9 +11347,9 @@ static const uint8_t dmlops_element_wise_logical_xor_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_max_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_max_inputs[] = {
@@ -11360,9 +11359,9 @@ static const uint8_t dmlops_element_wise_max_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_mean_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_mean_inputs[] = {
@@ -11372,9 +11371,9 @@ static const uint8_t dmlops_element_wise_mean_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_min_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_min_inputs[] = {
@@ -11384,9 +11383,9 @@ static const uint8_t dmlops_element_wise_min_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_multiply_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_multiply_inputs[] = {
@@ -11396,9 +11395,9 @@ static const uint8_t dmlops_element_wise_multiply_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_pow_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"EXPONENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"EXPONENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_pow_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_POW_OPERATOR_DESC, member)
@@ -11415,8 +11414,8 @@ static const uint8_t dmlops_element_wise_pow_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_constant_pow_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_constant_pow_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, member)
@@ -11434,8 +11433,8 @@ static const uint8_t dmlops_element_wise_constant_pow_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_recip_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_recip_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, member)
@@ -11453,8 +11452,8 @@ static const uint8_t dmlops_element_wise_recip_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_sin_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_sin_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, member)
@@ -11472,8 +11471,8 @@ static const uint8_t dmlops_element_wise_sin_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_sqrt_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_sqrt_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, member)
@@ -11491,9 +11490,9 @@ static const uint8_t dmlops_element_wise_sqrt_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_subtract_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_subtract_inputs[] = {
@@ -11503,8 +11502,8 @@ static const uint8_t dmlops_element_wise_subtract_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_tan_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_tan_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, member)
@@ -11522,8 +11521,8 @@ static const uint8_t dmlops_element_wise_tan_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_threshold_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_threshold_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, member)
@@ -11543,10 +11542,10 @@ static const uint8_t dmlops_element_wise_threshold_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_quantize_linear_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_quantize_linear_switches[] = {"HAS_ZERO_POINT"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, member)
@@ -11558,10 +11557,10 @@ static const uint8_t dmlops_element_wise_quantize_linear_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_dequantize_linear_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_dequantize_linear_switches[] = {"HAS_ZERO_POINT"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, member)
@@ -11573,8 +11572,8 @@ static const uint8_t dmlops_element_wise_dequantize_linear_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_elu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_elu_inputs[] = {
@@ -11609,8 +11608,8 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_activation_hardmax_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax_inputs[] = {
@@ -11623,8 +11622,8 @@ static const uint8_t dmlops_activation_hardmax_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_hard_sigmoid_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_sigmoid_inputs[] = {
@@ -11638,8 +11637,8 @@ static const uint8_t dmlops_activation_hard_sigmoid_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_identity_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_identity_inputs[] = {
@@ -11649,8 +11648,8 @@ static const uint8_t dmlops_activation_identity_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_leaky_relu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_leaky_relu_inputs[] = {
@@ -11662,8 +11661,8 @@ static const uint8_t dmlops_activation_leaky_relu_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_linear_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_linear_inputs[] = {
@@ -11700,8 +11699,8 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_activation_log_softmax_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax_inputs[] = {
@@ -11714,9 +11713,9 @@ static const uint8_t dmlops_activation_log_softmax_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_parameterized_relu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"SLOPE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SLOPE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parameterized_relu_inputs[] = {
@@ -11726,8 +11725,8 @@ static const uint8_t dmlops_activation_parameterized_relu_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_parametric_softplus_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parametric_softplus_inputs[] = {
@@ -11741,8 +11740,8 @@ static const uint8_t dmlops_activation_parametric_softplus_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_relu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_relu_inputs[] = {
@@ -11752,8 +11751,8 @@ static const uint8_t dmlops_activation_relu_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_scaled_elu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_elu_inputs[] = {
@@ -11767,8 +11766,8 @@ static const uint8_t dmlops_activation_scaled_elu_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_scaled_tanh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_tanh_inputs[] = {
@@ -11782,8 +11781,8 @@ static const uint8_t dmlops_activation_scaled_tanh_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_sigmoid_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_sigmoid_inputs[] = {
@@ -11816,8 +11815,8 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_activation_softmax_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax_inputs[] = {
@@ -11830,8 +11829,8 @@ static const uint8_t dmlops_activation_softmax_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_softplus_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softplus_inputs[] = {
@@ -11843,8 +11842,8 @@ static const uint8_t dmlops_activation_softplus_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_softsign_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softsign_inputs[] = {
@@ -11854,8 +11853,8 @@ static const uint8_t dmlops_activation_softsign_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_tanh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_tanh_inputs[] = {
@@ -11865,8 +11864,8 @@ static const uint8_t dmlops_activation_tanh_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_thresholded_relu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_thresholded_relu_inputs[] = {
@@ -11906,10 +11905,10 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_convolution_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_convolution_inputs[] = {
@@ -12031,10 +12030,10 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_gemm_tensors[] = {
-    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"C", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"C", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, member)
 static const uint8_t dmlops_gemm_inputs[] = {
@@ -12101,8 +12100,8 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_reduce_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_reduce_inputs[] = {
@@ -12146,8 +12145,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_average_pooling_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_inputs[] = {
@@ -12227,8 +12226,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_lp_pooling_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling_inputs[] = {
@@ -12284,8 +12283,8 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_max_pooling_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_inputs[] = {
@@ -12339,9 +12338,9 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_roi_pooling_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_pooling_inputs[] = {
@@ -12356,8 +12355,8 @@ static const uint8_t dmlops_roi_pooling_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_slice_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_inputs[] = {
@@ -12375,8 +12374,8 @@ static const uint8_t dmlops_slice_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_cast_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CAST_OPERATOR_DESC, member)
 static const uint8_t dmlops_cast_inputs[] = {
@@ -12386,8 +12385,8 @@ static const uint8_t dmlops_cast_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_split_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 2, -1, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 2, -1, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, member)
 static const uint8_t dmlops_split_inputs[] = {
@@ -12404,8 +12403,8 @@ static const uint8_t dmlops_split_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_join_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 1, -1, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 1, -1, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_join_inputs[] = {
@@ -12425,8 +12424,8 @@ static const uint8_t dmlops_join_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_padding_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 static const char* const dmlops_padding_switches[] = {"PADDING_MODE"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, member)
@@ -12466,8 +12465,8 @@ static const uint8_t dmlops_padding_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_value_scale_2d_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_value_scale_2d_inputs[] = {
@@ -12513,8 +12512,8 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_upsample_2d_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_upsample_2d_inputs[] = {
@@ -12546,9 +12545,9 @@ static const uint8_t dmlops_upsample_2d_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_gather_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_inputs[] = {
@@ -12575,8 +12574,8 @@ static const uint8_t dmlops_gather_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_space_to_depth_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth_inputs[] = {
@@ -12595,8 +12594,8 @@ static const uint8_t dmlops_space_to_depth_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_depth_to_space_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space_inputs[] = {
@@ -12613,8 +12612,8 @@ static const uint8_t dmlops_depth_to_space_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_tile_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
 static const uint8_t dmlops_tile_inputs[] = {
@@ -12627,9 +12626,9 @@ static const uint8_t dmlops_tile_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_top_k_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0},
-    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_INDEX", offsetof(dmlops_plan_TopK, indices), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0, 0, 0},
+    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, 0, 1, 0},
+    {"OUTPUT_INDEX", offsetof(dmlops_plan_TopK, indices), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, member)
 static const uint8_t dmlops_top_k_inputs[] = {
@@ -12664,12 +12663,12 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_batch_normalization_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_inputs[] = {
@@ -12707,10 +12706,10 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_mean_variance_normalization_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
@@ -12756,8 +12755,8 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_local_response_normalization_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_local_response_normalization_inputs[] = {
@@ -12809,8 +12808,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_lp_normalization_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_normalization_inputs[] = {
@@ -12853,14 +12852,14 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_rnn_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
-    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 1, 0},
+    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RNN_OPERATOR_DESC, member)
 static const uint8_t dmlops_rnn_inputs[] = {
@@ -12930,17 +12929,17 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_lstm_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"CELL_MEM_INIT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
-    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
-    {"PEEPHOLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
-    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_CELL_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"CELL_MEM_INIT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 0, 0},
+    {"PEEPHOLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 0, 0},
+    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0, 1, 0},
+    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, 0, 1, 0},
+    {"OUTPUT_CELL_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, member)
 static const uint8_t dmlops_lstm_inputs[] = {
@@ -13019,14 +13018,14 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_gru_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
-    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 1, 0},
+    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GRU_OPERATOR_DESC, member)
 static const uint8_t dmlops_gru_inputs[] = {
@@ -13074,8 +13073,8 @@ static const uint8_t dmlops_gru_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_sign_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sign_inputs[] = {
@@ -13085,8 +13084,8 @@ static const uint8_t dmlops_element_wise_sign_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_is_nan_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_is_nan_inputs[] = {
@@ -13096,8 +13095,8 @@ static const uint8_t dmlops_element_wise_is_nan_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_erf_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_erf_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, member)
@@ -13115,8 +13114,8 @@ static const uint8_t dmlops_element_wise_erf_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_sinh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_sinh_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, member)
@@ -13134,8 +13133,8 @@ static const uint8_t dmlops_element_wise_sinh_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_cosh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_cosh_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, member)
@@ -13153,8 +13152,8 @@ static const uint8_t dmlops_element_wise_cosh_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_tanh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_tanh_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, member)
@@ -13172,8 +13171,8 @@ static const uint8_t dmlops_element_wise_tanh_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_asinh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_asinh_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, member)
@@ -13191,8 +13190,8 @@ static const uint8_t dmlops_element_wise_asinh_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_acosh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_acosh_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, member)
@@ -13210,8 +13209,8 @@ static const uint8_t dmlops_element_wise_acosh_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_atanh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_atanh_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, member)
@@ -13229,10 +13228,10 @@ static const uint8_t dmlops_element_wise_atanh_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_if_tensors[] = {
-    {"CONDITION", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"A", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"CONDITION", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_if_inputs[] = {
@@ -13242,9 +13241,9 @@ static const uint8_t dmlops_element_wise_if_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_add1_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_add1_switches[] = {"ACTIVATION"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, member)
@@ -13258,8 +13257,8 @@ static const uint8_t dmlops_element_wise_add1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_shrink_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SHRINK_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_shrink_inputs[] = {
@@ -13298,9 +13297,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_max_pooling1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"OUTPUT_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling1_inputs[] = {
@@ -13358,9 +13357,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_max_unpooling_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_UNPOOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_unpooling_inputs[] = {
@@ -13371,7 +13370,7 @@ static const uint8_t dmlops_max_unpooling_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_diagonal_matrix_tensors[] = {
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DIAGONAL_MATRIX_OPERATOR_DESC, member)
 static const uint8_t dmlops_diagonal_matrix_inputs[] = {
@@ -13382,10 +13381,10 @@ static const uint8_t dmlops_diagonal_matrix_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_scatter_elements_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0},
-    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0, 0, 0},
+    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_elements_inputs[] = {
@@ -13399,9 +13398,9 @@ static const uint8_t dmlops_scatter_elements_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_one_hot_tensors[] = {
-    {"INDICES", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"VALUES", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INDICES", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"VALUES", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 static const char* const dmlops_one_hot_switches[] = {"INDICES_SIGNED"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, member)
@@ -13455,8 +13454,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_resample_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_inputs[] = {
@@ -13483,9 +13482,9 @@ static const uint8_t dmlops_resample_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_bit_shift_left_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_shift_left_inputs[] = {
@@ -13495,9 +13494,9 @@ static const uint8_t dmlops_element_wise_bit_shift_left_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_bit_shift_right_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_shift_right_inputs[] = {
@@ -13507,8 +13506,8 @@ static const uint8_t dmlops_element_wise_bit_shift_right_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_round_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_round_switches[] = {"ROUNDING_MODE"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, member)
@@ -13520,8 +13519,8 @@ static const uint8_t dmlops_element_wise_round_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_is_infinity_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_is_infinity_switches[] = {"INFINITY_MODE"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, member)
@@ -13533,9 +13532,9 @@ static const uint8_t dmlops_element_wise_is_infinity_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_modulus_truncate_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_modulus_truncate_inputs[] = {
@@ -13545,9 +13544,9 @@ static const uint8_t dmlops_element_wise_modulus_truncate_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_modulus_floor_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_modulus_floor_inputs[] = {
@@ -13557,7 +13556,7 @@ static const uint8_t dmlops_element_wise_modulus_floor_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_fill_value_constant_tensors[] = {
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, member)
 static const uint8_t dmlops_fill_value_constant_inputs[] = {
@@ -13567,7 +13566,7 @@ static const uint8_t dmlops_fill_value_constant_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_fill_value_sequence_tensors[] = {
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_fill_value_sequence_inputs[] = {
@@ -13585,8 +13584,8 @@ static const uint8_t dmlops_fill_value_sequence_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_cumulative_summation_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Scan, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Scan, output), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Scan, input), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scan, output), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_summation_inputs[] = {
@@ -13598,9 +13597,9 @@ static const uint8_t dmlops_cumulative_summation_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_reverse_subsequences_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, member)
 static const uint8_t dmlops_reverse_subsequences_inputs[] = {
@@ -13616,9 +13615,9 @@ static const uint8_t dmlops_reverse_subsequences_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_gather_elements_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_elements_inputs[] = {
@@ -13632,9 +13631,9 @@ static const uint8_t dmlops_gather_elements_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_gather_nd_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd_inputs[] = {
@@ -13668,10 +13667,10 @@ static const uint8_t dmlops_gather_nd_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_scatter_nd_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0},
-    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0, 0, 0},
+    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_nd_inputs[] = {
@@ -13731,9 +13730,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_max_pooling2_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"OUTPUT_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling2_inputs[] = {
@@ -13768,8 +13767,8 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_slice1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice1_inputs[] = {
@@ -13785,9 +13784,9 @@ static const uint8_t dmlops_slice1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_top_k1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0},
-    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_INDEX", offsetof(dmlops_plan_TopK, indices), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0, 0, 0},
+    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, 0, 1, 0},
+    {"OUTPUT_INDEX", offsetof(dmlops_plan_TopK, indices), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, member)
 static const uint8_t dmlops_top_k1_inputs[] = {
@@ -13799,8 +13798,8 @@ static const uint8_t dmlops_top_k1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_depth_to_space1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 static const char* const dmlops_depth_to_space1_switches[] = {"ORDER"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, member)
@@ -13824,8 +13823,8 @@ static const uint8_t dmlops_depth_to_space1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_space_to_depth1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 static const char* const dmlops_space_to_depth1_switches[] = {"ORDER"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, member)
@@ -13877,10 +13876,10 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_mean_variance_normalization1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
@@ -13928,8 +13927,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_resample1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample1_inputs[] = {
@@ -13982,11 +13981,11 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_matrix_multiply_integer_tensors[] = {
-    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"B", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, member)
 static const uint8_t dmlops_matrix_multiply_integer_inputs[] = {
@@ -14054,15 +14053,15 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_quantized_linear_matrix_multiply_tensors[] = {
-    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"ASCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"B", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"BSCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
-    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
-    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"ASCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"BSCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
@@ -14141,11 +14140,11 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_convolution_integer_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"FILTER_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"FILTER_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, member)
 static const uint8_t dmlops_convolution_integer_inputs[] = {
@@ -14246,16 +14245,16 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_quantized_linear_convolution_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"FILTER_SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"FILTER_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
-    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
-    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"FILTER_SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"FILTER_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
@@ -14337,9 +14336,9 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_bit_and_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_and_inputs[] = {
@@ -14349,9 +14348,9 @@ static const uint8_t dmlops_element_wise_bit_and_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_bit_or_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_or_inputs[] = {
@@ -14361,9 +14360,9 @@ static const uint8_t dmlops_element_wise_bit_or_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_bit_xor_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_xor_inputs[] = {
@@ -14373,8 +14372,8 @@ static const uint8_t dmlops_element_wise_bit_xor_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_bit_not_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_not_inputs[] = {
@@ -14384,8 +14383,8 @@ static const uint8_t dmlops_element_wise_bit_not_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_bit_count_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_count_inputs[] = {
@@ -14395,9 +14394,9 @@ static const uint8_t dmlops_element_wise_bit_count_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_or_equal_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_inputs[] = {
@@ -14407,9 +14406,9 @@ static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_inputs[] 
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_or_equal_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_or_equal_inputs[] = {
@@ -14419,8 +14418,8 @@ static const uint8_t dmlops_element_wise_logical_less_than_or_equal_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_celu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_CELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_celu_inputs[] = {
@@ -14432,9 +14431,9 @@ static const uint8_t dmlops_activation_celu_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_relu_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_relu_grad_inputs[] = {
@@ -14472,8 +14471,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_average_pooling_grad_tensors[] = {
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_grad_inputs[] = {
@@ -14529,9 +14528,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_max_pooling_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_grad_inputs[] = {
@@ -14555,9 +14554,9 @@ static const uint8_t dmlops_max_pooling_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_random_generator_tensors[] = {
-    {"INPUT_STATE", offsetof(dmlops_plan_Philox, state), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Philox, output), 1, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_STATE", offsetof(dmlops_plan_Philox, next_state), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT_STATE", offsetof(dmlops_plan_Philox, state), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Philox, output), 1, 0, 0, 1, 0},
+    {"OUTPUT_STATE", offsetof(dmlops_plan_Philox, next_state), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_random_generator_inputs[] = {
@@ -14565,9 +14564,9 @@ static const uint8_t dmlops_random_generator_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_nonzero_coordinates_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Nonzero, input), 0, 0, 0},
-    {"OUTPUT_COUNT", offsetof(dmlops_plan_Nonzero, output), 1, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_COORDINATES", offsetof(dmlops_plan_Nonzero, coordinates), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Nonzero, input), 0, 0, 0, 0, 0},
+    {"OUTPUT_COUNT", offsetof(dmlops_plan_Nonzero, output), 1, 0, 0, 1, 0},
+    {"OUTPUT_COORDINATES", offsetof(dmlops_plan_Nonzero, coordinates), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, member)
 static const uint8_t dmlops_nonzero_coordinates_inputs[] = {
@@ -14603,8 +14602,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_resample_grad_tensors[] = {
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad_inputs[] = {
@@ -14634,8 +14633,8 @@ static const uint8_t dmlops_resample_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_slice_grad_tensors[] = {
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_grad_inputs[] = {
@@ -14691,14 +14690,14 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_adam_optimizer_tensors[] = {
-    {"INPUT_PARAMETERS", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_FIRST_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"INPUT_SECOND_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"TRAINING_STEP", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"OUTPUT_PARAMETERS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_FIRST_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_SECOND_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT_PARAMETERS", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_FIRST_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"INPUT_SECOND_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"TRAINING_STEP", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"OUTPUT_PARAMETERS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 1, 0},
+    {"OUTPUT_FIRST_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 1, 0},
+    {"OUTPUT_SECOND_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, member)
 static const uint8_t dmlops_adam_optimizer_inputs[] = {
@@ -14739,8 +14738,8 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_argmin_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmin_inputs[] = {
@@ -14778,8 +14777,8 @@ static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmax_inputs[] = {
@@ -14819,10 +14818,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_roi_align_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align_inputs[] = {
@@ -14856,9 +14855,9 @@ static const uint8_t dmlops_roi_align_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_gather_nd1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd1_inputs[] = {
@@ -14894,9 +14893,9 @@ static const uint8_t dmlops_gather_nd1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_atan_yx_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atan_yx_inputs[] = {
@@ -14906,9 +14905,9 @@ static const uint8_t dmlops_element_wise_atan_yx_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_clip_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad_inputs[] = {
@@ -14922,9 +14921,9 @@ static const uint8_t dmlops_element_wise_clip_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_difference_square_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_difference_square_inputs[] = {
@@ -14960,9 +14959,9 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_local_response_normalization_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_local_response_normalization_grad_inputs[] = {
@@ -14997,8 +14996,8 @@ static const uint8_t dmlops_local_response_normalization_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_cumulative_product_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Scan, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Scan, output), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Scan, input), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scan, output), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_product_inputs[] = {
@@ -15033,14 +15032,14 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_batch_normalization_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_SCALE_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_BIAS_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 1, 0},
+    {"OUTPUT_SCALE_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 1, 0},
+    {"OUTPUT_BIAS_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
@@ -15056,15 +15055,15 @@ static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_quantized_linear_add_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"ASCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"AZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 0},
-    {"BSCALE", offsetof(dmlops_plan_Map, tensors.items[4]), 4, 0, 0},
-    {"BZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[5]), 5, 0, 0},
-    {"OUTPUT_SCALE", offsetof(dmlops_plan_Map, tensors.items[6]), 6, 0, 0},
-    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[7]), 7, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[8]), 8, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"ASCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"BSCALE", offsetof(dmlops_plan_Map, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Map, tensors.items[6]), 6, 0, 0, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[7]), 7, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[8]), 8, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_quantized_linear_add_switches[] = {"HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, member)
@@ -15102,10 +15101,10 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_dynamic_quantize_linear_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
@@ -15144,10 +15143,10 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_roi_align1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align1_inputs[] = {
@@ -15211,12 +15210,12 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {6, 4, 13, 1},
 };
 static const dmlops_shader_tensor dmlops_roi_align_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_ROIGRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 1, 0},
+    {"OUTPUT_ROIGRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align_grad_inputs[] = {
@@ -15313,13 +15312,13 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_batch_normalization_training_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"FUSED_ADD", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_MEAN", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"FUSED_ADD", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 1, 0},
+    {"OUTPUT_MEAN", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 1, 0},
+    {"OUTPUT_VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_inputs[] = {
@@ -15363,14 +15362,14 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_batch_normalization_training_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_SCALE_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_BIAS_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 1, 0},
+    {"OUTPUT_SCALE_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 1, 0},
+    {"OUTPUT_BIAS_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_grad_inputs[] = {
@@ -15390,8 +15389,8 @@ static const uint8_t dmlops_batch_normalization_training_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_clip1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 static const char* const dmlops_element_wise_clip1_switches[] = {"HAS_SCALE_BIAS"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, member)
@@ -15411,9 +15410,9 @@ static const uint8_t dmlops_element_wise_clip1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_clip_grad1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad1_inputs[] = {
@@ -15425,8 +15424,8 @@ static const uint8_t dmlops_element_wise_clip_grad1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_padding1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 static const char* const dmlops_padding1_switches[] = {"PADDING_MODE"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, member)
@@ -15466,8 +15465,8 @@ static const uint8_t dmlops_padding1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_element_wise_negate_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_negate_inputs[] = {
@@ -15477,8 +15476,8 @@ static const uint8_t dmlops_element_wise_negate_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_gelu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_GELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_gelu_inputs[] = {
@@ -15511,8 +15510,8 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_inputs[] = {
@@ -15548,8 +15547,8 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader 
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
@@ -15585,8 +15584,8 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_activation_hardmax1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_inputs[] = {
@@ -15627,8 +15626,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_resample2_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample2_inputs[] = {
@@ -15687,8 +15686,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_resample_grad1_tensors[] = {
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad1_inputs[] = {
@@ -15720,8 +15719,8 @@ static const uint8_t dmlops_resample_grad1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_diagonal_matrix1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 static const char* const dmlops_diagonal_matrix1_switches[] = {"INVERTED", "HAS_INPUT"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, member)
@@ -15767,20 +15766,20 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_multihead_attention_tensors[] = {
-    {"QUERY", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"KEY", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"VALUE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"STACKED_QUERY_KEY", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"STACKED_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"STACKED_QUERY_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
-    {"MASK", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
-    {"RELATIVE_POSITION_BIAS", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0},
-    {"PAST_KEY", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, 0},
-    {"PAST_VALUE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[11]), 11, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_PRESENT_KEY", offsetof(dmlops_plan_Definition, tensors.items[12]), 12, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_PRESENT_VALUE", offsetof(dmlops_plan_Definition, tensors.items[13]), 13, 0, DMLOPS_IS_OUTPUT},
+    {"QUERY", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"KEY", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"VALUE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"STACKED_QUERY_KEY", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"STACKED_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"STACKED_QUERY_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 0, 0},
+    {"MASK", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 0, 0},
+    {"RELATIVE_POSITION_BIAS", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0, 0, 0},
+    {"PAST_KEY", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, 0, 0, 0},
+    {"PAST_VALUE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[11]), 11, 0, 0, 1, 0},
+    {"OUTPUT_PRESENT_KEY", offsetof(dmlops_plan_Definition, tensors.items[12]), 12, 0, 0, 1, 0},
+    {"OUTPUT_PRESENT_VALUE", offsetof(dmlops_plan_Definition, tensors.items[13]), 13, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention_inputs[] = {
@@ -16108,8 +16107,8 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_lp_pooling1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling1_inputs[] = {
@@ -16168,8 +16167,8 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_average_pooling1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling1_inputs[] = {
@@ -16228,8 +16227,8 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_swish_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_swish_inputs[] = {
@@ -16240,8 +16239,8 @@ static const uint8_t dmlops_activation_swish_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_activation_hard_swish_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_swish_inputs[] = {
@@ -16281,12 +16280,12 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_quantized_linear_average_pooling_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"INPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
@@ -16377,14 +16376,14 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_matrix_multiply_integer_to_float_tensors[] = {
-    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"ASCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"B", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"BSCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"ASCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"BSCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, member)
 static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
@@ -16456,10 +16455,10 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_mean_variance_normalization2_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
@@ -16507,21 +16506,21 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_multihead_attention1_tensors[] = {
-    {"QUERY", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"KEY", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
-    {"VALUE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
-    {"STACKED_QUERY_KEY", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
-    {"STACKED_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
-    {"STACKED_QUERY_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
-    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
-    {"MASK", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
-    {"RELATIVE_POSITION_BIAS", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0},
-    {"PAST_KEY", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, 0},
-    {"PAST_VALUE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, 0},
-    {"PAST_SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[11]), 11, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[12]), 12, 0, DMLOPS_IS_OUTPUT},
-    {"OUTPUT_PRESENT_KEY", offsetof(dmlops_plan_Definition, tensors.items[13]), 13, 0, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD},
-    {"OUTPUT_PRESENT_VALUE", offsetof(dmlops_plan_Definition, tensors.items[14]), 14, 0, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD},
+    {"QUERY", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"KEY", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"VALUE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"STACKED_QUERY_KEY", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"STACKED_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"STACKED_QUERY_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 0, 0},
+    {"MASK", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 0, 0},
+    {"RELATIVE_POSITION_BIAS", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0, 0, 0},
+    {"PAST_KEY", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, 0, 0, 0},
+    {"PAST_VALUE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, 0, 0, 0},
+    {"PAST_SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[11]), 11, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[12]), 12, 0, 0, 1, 0},
+    {"OUTPUT_PRESENT_KEY", offsetof(dmlops_plan_Definition, tensors.items[13]), 13, 0, 0, 1, 1},
+    {"OUTPUT_PRESENT_VALUE", offsetof(dmlops_plan_Definition, tensors.items[14]), 14, 0, 0, 1, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention1_inputs[] = {
@@ -16841,10 +16840,10 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_quantize_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"QUANTIZATION0", offsetof(dmlops_plan_Map, tensors.items[1]), 3, 0, 0},
-    {"QUANTIZATION1", offsetof(dmlops_plan_Map, tensors.items[2]), 3, 1, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 4, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"QUANTIZATION0", offsetof(dmlops_plan_Map, tensors.items[1]), 3, 0, 0, 0, 0},
+    {"QUANTIZATION1", offsetof(dmlops_plan_Map, tensors.items[2]), 3, 1, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 4, 0, 0, 1, 0},
 };
 static const char* const dmlops_quantize_switches[] = {"QUANTIZATION_TYPE"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, member)
@@ -16857,10 +16856,10 @@ static const uint8_t dmlops_quantize_inputs[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_shader_tensor dmlops_dequantize_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
-    {"QUANTIZATION0", offsetof(dmlops_plan_Map, tensors.items[1]), 3, 0, 0},
-    {"QUANTIZATION1", offsetof(dmlops_plan_Map, tensors.items[2]), 3, 1, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 4, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"QUANTIZATION0", offsetof(dmlops_plan_Map, tensors.items[1]), 3, 0, 0, 0, 0},
+    {"QUANTIZATION1", offsetof(dmlops_plan_Map, tensors.items[2]), 3, 1, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 4, 0, 0, 1, 0},
 };
 static const char* const dmlops_dequantize_switches[] = {"QUANTIZATION_TYPE"};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, member)
@@ -16901,8 +16900,8 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_resample3_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample3_inputs[] = {
@@ -16963,8 +16962,8 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_fold_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_fold_inputs[] = {
@@ -17037,8 +17036,8 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_unfold_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_unfold_inputs[] = {

@@ -14,9 +14,7 @@ from dmlgen.names import pascal
 from dmlgen.outputs.c_inputs import InputCode, InputProgram
 from dmlgen.outputs.c_rules import ProgramView
 from dmlgen.outputs.definition_inputs import is_double, lists, operands
-from dmlgen.outputs.hlsl import map_params
 from dmlgen.outputs.hlsl_definition import HlslDefinition, shader_of
-from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_map import map_text
 from dmlgen.outputs.hlsl_names import macro, plain
@@ -25,12 +23,9 @@ from dmlgen.outputs.python_schedule import map_operands, moves
 from dmlgen.outputs.reads import widened
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
-from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.schedule import Schedule
-
-_LONGEST_END = len("_SIZES_LENGTH")
 
 
 @dataclass(frozen=True)
@@ -45,15 +40,6 @@ class TensorView:
     as_bits: bool
     output: bool
     held: bool
-
-    @property
-    def flags(self) -> str:
-        flags = {
-            "DMLOPS_AS_BITS": self.as_bits,
-            "DMLOPS_IS_OUTPUT": self.output,
-            "DMLOPS_IS_HELD": self.held,
-        }
-        return " | ".join(name for name, is_set in flags.items() if is_set) or "0"
 
 
 @dataclass(frozen=True)
@@ -83,12 +69,11 @@ class ShaderView:
 class OperatorPart:
     """The parts for one operator.
 
-    These are its shader, the most words of constants that it needs, the lists that names denote, fused
-    activations that run in their own shaders, and the longest array that is computed.
+    These are its shader, the lists that names denote, fused activations that run in their own shaders, and
+    the longest array that is computed.
     """
 
     shader: ShaderView
-    words: int
     lists: int
     left: tuple[str, ...]
     longest_list: int
@@ -124,7 +109,7 @@ class PlannersView:
 
 @dataclass(frozen=True)
 class DispatchView:
-    """The inputs of planners, with the maximum of everything that a shader uses."""
+    """The inputs of planners, with the most and longest lists."""
 
     shaders: Mapping[str, ShaderView]
     activations: tuple[Operator, ...]  # those with parameters that can be fused
@@ -132,10 +117,6 @@ class DispatchView:
     single_type: int
     double_type: int
     native_types: int  # bit mask of those that HLSL has
-    defines: int
-    tensors: int
-    constants: int
-    longest_name: int
     longest_list: int
     lists: int
 
@@ -149,11 +130,6 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
     """The view, from the parts of all operators."""
     shaders = {name: part.shader for name, part in parts.items()}
     left = {name for part in parts.values() for name in part.left}
-    macros = [tensor.macro for shader in shaders.values() for tensor in shader.tensors]
-    statics = [shader.static for shader in shaders.values() if shader.static is not None]
-    for static in statics:
-        for name in ("kept", "lists", "bounds"):
-            macros += [str(one[0] if isinstance(one, tuple) else one) for one in static[name].values]
     _check_capacities(registry, plans, shaders)
     return DispatchView(
         shaders=shaders,
@@ -162,10 +138,6 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
         single_type=registry.data_type["FLOAT32"].value,
         double_type=registry.data_type["FLOAT64"].value,
         native_types=sum(1 << one.value for one in registry.data_types if hlsl_type(one).is_native),
-        defines=max(map(_defines, shaders.values())),
-        tensors=max(len(shader.tensors) for shader in shaders.values()) + 2,
-        constants=max(part.words for part in parts.values()),
-        longest_name=max(map(len, macros)) + _LONGEST_END + 1,
         longest_list=max(part.longest_list for part in parts.values()),
         lists=max(part.lists for part in parts.values()),
     )
@@ -207,17 +179,6 @@ def _reasons(plans: Plans) -> Iterator[ReasonView]:
             operator="the operator", member="a tensor", activation="an activation", number="n"
         )
         yield ReasonView(name, value, meaning, format_, tuple(given))
-
-
-def _defines(shader: ShaderView) -> int:
-    """The most macros of a shader."""
-    if shader.static is None:  # switches, and the planner's own
-        return 6 * len(shader.tensors) + 20
-    static = shader.static
-    (boxes,) = static["boxes"].values
-    assert isinstance(boxes, int)
-    others = sum(len(static[name].values) for name in ("kept", "lists", "bounds"))
-    return 24 + 6 * len(shader.tensors) + others + boxes.bit_count()
 
 
 def _longest_list(schedule: Schedule | None) -> int:
@@ -268,12 +229,12 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
         shader = shader_of(registry, operator)
         left = _left(registry, operator, shader)
         code = InputCode(registry, operator, plans.record("Definition"))
-        view, words = _defined(registry, operator, shader, plans, code, bool(left))
+        view = _defined(registry, operator, shader, plans, code, bool(left))
     else:
         code = InputCode(registry, operator, plans.record(pascal(schedule.form.upper())))
         write = _map if schedule.form == "map" else _form
-        view, words = write(registry, operator, schedule, plans, code)
-    return OperatorPart(view, words, code.lists, left, _longest_list(schedule))
+        view = write(registry, operator, schedule, plans, code)
+    return OperatorPart(view, code.lists, left, _longest_list(schedule))
 
 
 def _view(
@@ -310,7 +271,7 @@ def _tensor(
 
 def _map(
     registry: Registry, operator: Operator, schedule: Schedule, plans: Plans, code: InputCode
-) -> tuple[ShaderView, int]:
+) -> ShaderView:
     text = map_text(registry, operator, schedule)
     given = text.given
     operands = map_operands(operator, schedule)
@@ -339,11 +300,10 @@ def _map(
             program.statement("APPEND_LIST", "arrays", node)
         program.set("widened", widened(schedule, entries[:-1]))
 
-    words = map_params(plans, schedule, text).words
     view = _view(code, "map", tensors, write)
     if operator.member[schedule.over].count is not None:
         view = replace(view, each=_place(operator, schedule.over))
-    return view, words
+    return view
 
 
 def _place(operator: Operator, member: str) -> int:
@@ -353,7 +313,7 @@ def _place(operator: Operator, member: str) -> int:
 
 def _form(
     registry: Registry, operator: Operator, schedule: Schedule, plans: Plans, code: InputCode
-) -> tuple[ShaderView, int]:
+) -> ShaderView:
     """A form whose planner is given its roles by name."""
     roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
     known = {one.name: roles[one.name] for one in code.record.fields if one.name in roles}
@@ -367,7 +327,7 @@ def _form(
     view = _view(code, schedule.form, tensors, write)
     if schedule.place is not None:
         view = _traced(code, schedule.place, view)
-    return view, params_of(plans, f"{code.record.name}Params").words
+    return view
 
 
 def _defined(
@@ -377,7 +337,7 @@ def _defined(
     plans: Plans,
     code: InputCode,
     leaves: bool,
-) -> tuple[ShaderView, int]:
+) -> ShaderView:
     """`leaves`: whether an activation may have to run in its own shader."""
     tensors = [
         _tensor(
@@ -409,7 +369,7 @@ def _defined(
     if leaves:
         (output,) = operator.outputs
         view = replace(view, fused=_place(operator, shader.fused), output=operator.members.index(output))
-    return view, max(definition_params(plans, shader, form).words for form in (None, *shader.forms))
+    return view
 
 
 def _write_lists(program: InputProgram, values: Mapping[str, Sequence[ir.Expr]]) -> None:

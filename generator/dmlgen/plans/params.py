@@ -14,17 +14,12 @@ WORDS = {"uint": 1, "int": 1, "float": 1, "uint2": 2, "int4": 4, "float4": 4}
 
 @dataclass(frozen=True)
 class Declaration:
-    """A constant: if it has a length, an array of `words` words."""
+    """A constant: if it has a length, an array of whole vectors."""
 
     type: str
     name: str
     length: str = ""
-    words: int = 0
     comment: str = ""
-
-    @property
-    def size(self) -> int:
-        return self.words if self.length else WORDS[self.type]
 
     @property
     def declarator(self) -> str:
@@ -33,12 +28,11 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Params:
-    """A constant buffer as text, its structs, the names of strides, and its maximum size in words."""
+    """A constant buffer as text, its structs, and the names of strides."""
 
     structs: tuple[str, ...]
     constants: str
     strides: tuple[str, ...]
-    words: int
 
 
 def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]] | None = None) -> Params:
@@ -53,8 +47,7 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]
     declared: list[Declaration] = []
     for one in plans.record(record).fields:
         match one.type:
-            case ListOf(element=Record() as element, capacity=capacity, words=(macro, *given)):
-                assert capacity is not None
+            case ListOf(element=Record() as element, words=(macro, *given)):
                 declared += _padding(declared)
                 inner = dict(names)
                 if given:
@@ -63,12 +56,10 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]
                 body = [found for part in element.fields for found in _field(part, inner)]
                 body += _padding(body)
                 structs[element.name] = f"struct {element.name}\n{{\n{_lines(body)}\n}};"
-                words = capacity * _words(body)
-                declared.append(Declaration(element.name, one.name, macro, words, one.comment))
+                declared.append(Declaration(element.name, one.name, macro, one.comment))
             case _:
                 declared += _field(one, names)
-    words = _words([*declared, *_padding(declared)])
-    return Params(tuple(structs.values()), _lines(declared), strides, words)
+    return Params(tuple(structs.values()), _lines(declared), strides)
 
 
 def _lines(declared: Iterable[Declaration]) -> str:
@@ -90,9 +81,7 @@ def _field(one: Field, own: Mapping[str, Sequence[Declaration]]) -> Sequence[Dec
     return [Declaration(one.type.hlsl, one.name, comment=one.comment)]
 
 
-def _words(declared: Iterable[Declaration]) -> int:
-    return sum(one.size for one in declared)
-
-
 def _padding(declared: Iterable[Declaration]) -> list[Declaration]:
-    return [Declaration("uint", f"reserved{number}") for number in range(-_words(declared) % VECTOR)]
+    """What fills the last vector."""
+    words = sum(WORDS[one.type] for one in declared if not one.length)
+    return [Declaration("uint", f"reserved{number}") for number in range(-words % VECTOR)]

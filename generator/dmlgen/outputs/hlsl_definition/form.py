@@ -124,4 +124,4 @@ def ones_where(tests: Iterable[ir.Expr]) -> ir.ListOf:
 
 def lists_of(*names: str) -> list[Declaration]:
     """Constants that are lists, which fill two vectors each."""
-    return [Declaration("int4", name, "2", 8) for name in names]
+    return [Declaration("int4", name, "2") for name in names]
