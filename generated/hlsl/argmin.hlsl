@@ -29,8 +29,6 @@
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type. InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8;
 //              OutputTensor: INT64, INT32, UINT64, UINT32
-//   X_SIZES_LENGTH  its dimensions, for INPUT
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -58,9 +56,6 @@
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

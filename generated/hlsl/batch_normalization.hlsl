@@ -26,8 +26,6 @@
 // For each tensor, X being INPUT or MEAN or VARIANCE or SCALE or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, MeanTensor, VarianceTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32,
 //              FLOAT16
-//   X_SIZES_LENGTH  its dimensions, for INPUT
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ACTIVATION_COUNT  fused activations, 1 if not defined
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
@@ -71,13 +69,6 @@
 #define BIAS_VALUE VALUE(BIAS_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define MEAN_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define VARIANCE_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define SCALE_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define BIAS_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -32,7 +32,7 @@
 // For each tensor, X being INPUT or SCALE or BIAS or FUSED_ADD or OUTPUT or OUTPUT_MEAN or OUTPUT_VARIANCE:
 //   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, FusedAddTensor, OutputTensor, OutputMeanTensor,
 //              OutputVarianceTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions, for INPUT, FUSED_ADD
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ACTIVATION_COUNT  fused activations, 1 if not defined
@@ -58,11 +58,13 @@
 //
 // Dispatch groupColumns x rows groups.
 
-#ifndef FUSED_ADD_TYPE
+#ifdef FUSED_ADD_TYPE
+#define FUSED_ADD_PRESENT 1
+#else
+#define FUSED_ADD_PRESENT 0
 #define FUSED_ADD_TYPE UINT32
 #define FUSED_ADD_SIZES_LENGTH 0
 #endif
-#define FUSED_ADD_PRESENT (FUSED_ADD_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -87,13 +89,6 @@
 #define OUTPUT_MEAN_VALUE VALUE(OUTPUT_MEAN_TYPE)
 #define OUTPUT_VARIANCE_STORED STORED(OUTPUT_VARIANCE_TYPE)
 #define OUTPUT_VARIANCE_VALUE VALUE(OUTPUT_VARIANCE_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define SCALE_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define BIAS_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_MEAN_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_VARIANCE_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -33,8 +33,6 @@
 // OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
 //   X_TYPE     its data type. InputTensor, InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor,
 //              OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions, for INPUT
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -63,15 +61,6 @@
 #define OUTPUT_SCALE_GRADIENT_VALUE VALUE(OUTPUT_SCALE_GRADIENT_TYPE)
 #define OUTPUT_BIAS_GRADIENT_STORED STORED(OUTPUT_BIAS_GRADIENT_TYPE)
 #define OUTPUT_BIAS_GRADIENT_VALUE VALUE(OUTPUT_BIAS_GRADIENT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define INPUT_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define MEAN_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define VARIANCE_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define SCALE_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_SCALE_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_BIAS_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

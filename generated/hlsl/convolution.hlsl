@@ -77,7 +77,7 @@
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, FilterTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions, for INPUT, BIAS
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -109,11 +109,13 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef BIAS_TYPE
+#ifdef BIAS_TYPE
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -132,10 +134,6 @@
 #define BIAS_VALUE VALUE(BIAS_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define FILTER_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -32,8 +32,6 @@
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_SCALE or OUTPUT_ZERO_POINT:
 //   X_TYPE     its data type. OutputScaleTensor: FLOAT32; InputTensor: FLOAT32, FLOAT16; OutputTensor,
 //              OutputZeroPointTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions, for INPUT
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -66,11 +64,6 @@
 #define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_SCALE_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_ZERO_POINT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -49,7 +49,7 @@
 //              consecutive threads; else 0
 // For each tensor, X being A or B or C or OUTPUT:
 //   X_TYPE     its data type. ATensor, BTensor, CTensor, OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions, for A, C
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ACTIVATION_COUNT  fused activations, 1 if not defined
@@ -78,11 +78,13 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef C_TYPE
+#ifdef C_TYPE
+#define C_PRESENT 1
+#else
+#define C_PRESENT 0
 #define C_TYPE UINT32
 #define C_SIZES_LENGTH 0
 #endif
-#define C_PRESENT (C_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -101,10 +103,6 @@
 #define C_VALUE VALUE(C_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define B_SIZES_LENGTH A_SIZES_LENGTH
-#define OUTPUT_SIZES_LENGTH A_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -43,7 +43,7 @@
 //              takes shader model 6.4
 // For each tensor, X being A or AZERO_POINT or B or BZERO_POINT or OUTPUT:
 //   X_TYPE     its data type. OutputTensor: INT32; ATensor, AZeroPointTensor, BTensor, BZeroPointTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions, for A, AZERO_POINT, BZERO_POINT
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   RANK       dimensions of the tensor written, 1 or more
@@ -53,16 +53,20 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef AZERO_POINT_TYPE
+#ifdef AZERO_POINT_TYPE
+#define AZERO_POINT_PRESENT 1
+#else
+#define AZERO_POINT_PRESENT 0
 #define AZERO_POINT_TYPE UINT32
 #define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#define AZERO_POINT_PRESENT (AZERO_POINT_SIZES_LENGTH > 0)
-#ifndef BZERO_POINT_TYPE
+#ifdef BZERO_POINT_TYPE
+#define BZERO_POINT_PRESENT 1
+#else
+#define BZERO_POINT_PRESENT 0
 #define BZERO_POINT_TYPE UINT32
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#define BZERO_POINT_PRESENT (BZERO_POINT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -90,10 +94,6 @@
 #define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define B_SIZES_LENGTH A_SIZES_LENGTH
-#define OUTPUT_SIZES_LENGTH A_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

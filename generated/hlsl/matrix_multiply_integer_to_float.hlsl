@@ -44,7 +44,7 @@
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or BIAS or OUTPUT:
 //   X_TYPE     its data type. AScaleTensor, BScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16; ATensor,
 //              AZeroPointTensor, BTensor, BZeroPointTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
-//   X_SIZES_LENGTH  its dimensions, for A, ASCALE, AZERO_POINT, BZERO_POINT, BIAS
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   RANK       dimensions of the tensor written, 1 or more
@@ -54,21 +54,27 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef AZERO_POINT_TYPE
+#ifdef AZERO_POINT_TYPE
+#define AZERO_POINT_PRESENT 1
+#else
+#define AZERO_POINT_PRESENT 0
 #define AZERO_POINT_TYPE UINT32
 #define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#define AZERO_POINT_PRESENT (AZERO_POINT_SIZES_LENGTH > 0)
-#ifndef BZERO_POINT_TYPE
+#ifdef BZERO_POINT_TYPE
+#define BZERO_POINT_PRESENT 1
+#else
+#define BZERO_POINT_PRESENT 0
 #define BZERO_POINT_TYPE UINT32
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#define BZERO_POINT_PRESENT (BZERO_POINT_SIZES_LENGTH > 0)
-#ifndef BIAS_TYPE
+#ifdef BIAS_TYPE
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -106,11 +112,6 @@
 #define BIAS_VALUE VALUE(BIAS_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define B_SIZES_LENGTH A_SIZES_LENGTH
-#define BSCALE_SIZES_LENGTH ASCALE_SIZES_LENGTH
-#define OUTPUT_SIZES_LENGTH A_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -47,7 +47,7 @@
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
 //              UINT16, UINT8; OutputIndicesTensor: UINT64, UINT32
-//   X_SIZES_LENGTH  its dimensions, for INPUT, OUTPUT_INDICES
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -60,11 +60,13 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef OUTPUT_INDICES_TYPE
+#ifdef OUTPUT_INDICES_TYPE
+#define OUTPUT_INDICES_PRESENT 1
+#else
+#define OUTPUT_INDICES_PRESENT 0
 #define OUTPUT_INDICES_TYPE UINT32
 #define OUTPUT_INDICES_SIZES_LENGTH 0
 #endif
-#define OUTPUT_INDICES_PRESENT (OUTPUT_INDICES_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -95,9 +97,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_INDICES_STORED STORED(OUTPUT_INDICES_TYPE)
 #define OUTPUT_INDICES_VALUE VALUE(OUTPUT_INDICES_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

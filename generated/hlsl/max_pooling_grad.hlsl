@@ -20,7 +20,7 @@
 //
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_TYPE     its data type. InputTensor, InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions, for INPUT
+//   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -47,10 +47,6 @@
 #define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define INPUT_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -57,16 +57,20 @@
 //
 // Dispatch groupColumns x rows groups.
 
-#ifndef SCALE_TYPE
+#ifdef SCALE_TYPE
+#define SCALE_PRESENT 1
+#else
+#define SCALE_PRESENT 0
 #define SCALE_TYPE UINT32
 #define SCALE_SIZES_LENGTH 0
 #endif
-#define SCALE_PRESENT (SCALE_SIZES_LENGTH > 0)
-#ifndef BIAS_TYPE
+#ifdef BIAS_TYPE
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value

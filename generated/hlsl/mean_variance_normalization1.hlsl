@@ -31,7 +31,7 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions, for INPUT, SCALE, BIAS
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ACTIVATION_COUNT  fused activations, 1 if not defined
@@ -57,16 +57,20 @@
 //
 // Dispatch groupColumns x rows groups.
 
-#ifndef SCALE_TYPE
+#ifdef SCALE_TYPE
+#define SCALE_PRESENT 1
+#else
+#define SCALE_PRESENT 0
 #define SCALE_TYPE UINT32
 #define SCALE_SIZES_LENGTH 0
 #endif
-#define SCALE_PRESENT (SCALE_SIZES_LENGTH > 0)
-#ifndef BIAS_TYPE
+#ifdef BIAS_TYPE
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -85,9 +89,6 @@
 #define BIAS_VALUE VALUE(BIAS_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -46,7 +46,7 @@
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
 //   X_TYPE     its data type. InputScaleTensor, OutputScaleTensor: FLOAT32; InputTensor, InputZeroPointTensor,
 //              OutputZeroPointTensor, OutputTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions, for INPUT, INPUT_SCALE, INPUT_ZERO_POINT, OUTPUT_SCALE, OUTPUT_ZERO_POINT
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -59,16 +59,20 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef INPUT_ZERO_POINT_TYPE
+#ifdef INPUT_ZERO_POINT_TYPE
+#define INPUT_ZERO_POINT_PRESENT 1
+#else
+#define INPUT_ZERO_POINT_PRESENT 0
 #define INPUT_ZERO_POINT_TYPE UINT32
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define INPUT_ZERO_POINT_PRESENT (INPUT_ZERO_POINT_SIZES_LENGTH > 0)
-#ifndef OUTPUT_ZERO_POINT_TYPE
+#ifdef OUTPUT_ZERO_POINT_TYPE
+#define OUTPUT_ZERO_POINT_PRESENT 1
+#else
+#define OUTPUT_ZERO_POINT_PRESENT 0
 #define OUTPUT_ZERO_POINT_TYPE UINT32
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_ZERO_POINT_PRESENT (OUTPUT_ZERO_POINT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -104,9 +108,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

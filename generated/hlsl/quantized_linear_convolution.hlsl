@@ -77,8 +77,7 @@
 //   X_TYPE     its data type. InputScaleTensor, FilterScaleTensor, OutputScaleTensor: FLOAT32; BiasTensor: INT32;
 //              InputTensor, InputZeroPointTensor, FilterTensor, FilterZeroPointTensor, OutputZeroPointTensor,
 //              OutputTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions, for INPUT, INPUT_SCALE, INPUT_ZERO_POINT, FILTER_SCALE, FILTER_ZERO_POINT, BIAS,
-//              OUTPUT_SCALE, OUTPUT_ZERO_POINT
+//   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -91,26 +90,34 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef INPUT_ZERO_POINT_TYPE
+#ifdef INPUT_ZERO_POINT_TYPE
+#define INPUT_ZERO_POINT_PRESENT 1
+#else
+#define INPUT_ZERO_POINT_PRESENT 0
 #define INPUT_ZERO_POINT_TYPE UINT32
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define INPUT_ZERO_POINT_PRESENT (INPUT_ZERO_POINT_SIZES_LENGTH > 0)
-#ifndef FILTER_ZERO_POINT_TYPE
+#ifdef FILTER_ZERO_POINT_TYPE
+#define FILTER_ZERO_POINT_PRESENT 1
+#else
+#define FILTER_ZERO_POINT_PRESENT 0
 #define FILTER_ZERO_POINT_TYPE UINT32
 #define FILTER_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define FILTER_ZERO_POINT_PRESENT (FILTER_ZERO_POINT_SIZES_LENGTH > 0)
-#ifndef BIAS_TYPE
+#ifdef BIAS_TYPE
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
-#ifndef OUTPUT_ZERO_POINT_TYPE
+#ifdef OUTPUT_ZERO_POINT_TYPE
+#define OUTPUT_ZERO_POINT_PRESENT 1
+#else
+#define OUTPUT_ZERO_POINT_PRESENT 0
 #define OUTPUT_ZERO_POINT_TYPE UINT32
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_ZERO_POINT_PRESENT (OUTPUT_ZERO_POINT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -157,10 +164,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
-
-// Dimensions of tensors that have as many as another one
-#define FILTER_SIZES_LENGTH INPUT_SIZES_LENGTH
-#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -66,31 +66,41 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef BIAS_TYPE
+#ifdef BIAS_TYPE
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
 #define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#define BIAS_PRESENT (BIAS_SIZES_LENGTH > 0)
-#ifndef HIDDEN_INIT_TYPE
+#ifdef HIDDEN_INIT_TYPE
+#define HIDDEN_INIT_PRESENT 1
+#else
+#define HIDDEN_INIT_PRESENT 0
 #define HIDDEN_INIT_TYPE UINT32
 #define HIDDEN_INIT_SIZES_LENGTH 0
 #endif
-#define HIDDEN_INIT_PRESENT (HIDDEN_INIT_SIZES_LENGTH > 0)
-#ifndef SEQUENCE_LENGTHS_TYPE
+#ifdef SEQUENCE_LENGTHS_TYPE
+#define SEQUENCE_LENGTHS_PRESENT 1
+#else
+#define SEQUENCE_LENGTHS_PRESENT 0
 #define SEQUENCE_LENGTHS_TYPE UINT32
 #define SEQUENCE_LENGTHS_SIZES_LENGTH 0
 #endif
-#define SEQUENCE_LENGTHS_PRESENT (SEQUENCE_LENGTHS_SIZES_LENGTH > 0)
-#ifndef OUTPUT_SEQUENCE_TYPE
+#ifdef OUTPUT_SEQUENCE_TYPE
+#define OUTPUT_SEQUENCE_PRESENT 1
+#else
+#define OUTPUT_SEQUENCE_PRESENT 0
 #define OUTPUT_SEQUENCE_TYPE UINT32
 #define OUTPUT_SEQUENCE_SIZES_LENGTH 0
 #endif
-#define OUTPUT_SEQUENCE_PRESENT (OUTPUT_SEQUENCE_SIZES_LENGTH > 0)
-#ifndef OUTPUT_SINGLE_TYPE
+#ifdef OUTPUT_SINGLE_TYPE
+#define OUTPUT_SINGLE_PRESENT 1
+#else
+#define OUTPUT_SINGLE_PRESENT 0
 #define OUTPUT_SINGLE_TYPE UINT32
 #define OUTPUT_SINGLE_SIZES_LENGTH 0
 #endif
-#define OUTPUT_SINGLE_PRESENT (OUTPUT_SINGLE_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value

@@ -42,21 +42,27 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef INPUT_TYPE
+#ifdef INPUT_TYPE
+#define INPUT_PRESENT 1
+#else
+#define INPUT_PRESENT 0
 #define INPUT_TYPE UINT32
 #define INPUT_SIZES_LENGTH 0
 #endif
-#define INPUT_PRESENT (INPUT_SIZES_LENGTH > 0)
-#ifndef OUTPUT_GRADIENT_TYPE
+#ifdef OUTPUT_GRADIENT_TYPE
+#define OUTPUT_GRADIENT_PRESENT 1
+#else
+#define OUTPUT_GRADIENT_PRESENT 0
 #define OUTPUT_GRADIENT_TYPE UINT32
 #define OUTPUT_GRADIENT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_GRADIENT_PRESENT (OUTPUT_GRADIENT_SIZES_LENGTH > 0)
-#ifndef OUTPUT_ROIGRADIENT_TYPE
+#ifdef OUTPUT_ROIGRADIENT_TYPE
+#define OUTPUT_ROIGRADIENT_PRESENT 1
+#else
+#define OUTPUT_ROIGRADIENT_PRESENT 0
 #define OUTPUT_ROIGRADIENT_TYPE UINT32
 #define OUTPUT_ROIGRADIENT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_ROIGRADIENT_PRESENT (OUTPUT_ROIGRADIENT_SIZES_LENGTH > 0)
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value

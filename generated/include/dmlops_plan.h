@@ -721,7 +721,6 @@ typedef struct dmlops_plan_SeparablePass_list {
 typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Intermediate_list kept;
     dmlops_plan_Pass_list passes;
-    int64_t ranks;
     int64_t sized;
     dmlops_plan_text_list lists;
     int64_t float_lists;
@@ -4449,7 +4448,7 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if (tensor->is_present) {
             dmlops_plan_define_tensor(planning, tensor);
-            if (((shader->ranks >> place) & 1) == 1) {
+            if (shader->passes.count > 0) {
                 dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
             }
             if (tensor->is_held) {
@@ -11588,7 +11587,6 @@ static const uint8_t dmlops_activation_elu_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -11679,7 +11677,6 @@ static const uint8_t dmlops_activation_linear_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -11795,7 +11792,6 @@ static const uint8_t dmlops_activation_sigmoid_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -11885,7 +11881,6 @@ static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43,
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
-    5,
     15,
     {8, dmlops_convolution_lists},
     0,
@@ -12010,7 +12005,6 @@ static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
-    5,
     7,
     {0, NULL},
     0,
@@ -12080,7 +12074,6 @@ static const uint8_t dmlops_gemm_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -12125,7 +12118,6 @@ static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
-    1,
     1,
     {5, dmlops_average_pooling_lists},
     0,
@@ -12207,7 +12199,6 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling_passes},
     1,
-    1,
     {4, dmlops_lp_pooling_lists},
     0,
     8,
@@ -12264,7 +12255,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {1, dmlops_max_pooling_passes},
     1,
-    1,
     {4, dmlops_max_pooling_lists},
     0,
     8,
@@ -12318,7 +12308,6 @@ static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
-    7,
     7,
     {1, dmlops_roi_pooling_lists},
     0,
@@ -12493,7 +12482,6 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
     1,
-    1,
     {0, NULL},
     0,
     0,
@@ -12643,7 +12631,6 @@ static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39,
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -12686,7 +12673,6 @@ static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37,
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
     {0, NULL},
     {0, NULL},
-    15,
     0,
     {0, NULL},
     0,
@@ -12735,7 +12721,6 @@ static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE"
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {0, NULL},
     {1, dmlops_local_response_normalization_passes},
-    3,
     1,
     {2, dmlops_local_response_normalization_lists},
     0,
@@ -12788,7 +12773,6 @@ static const uint8_t dmlops_local_response_normalization_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -12832,7 +12816,6 @@ static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 0, 1, 0, 0, 1, 10, 5}
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
-    255,
     63,
     {5, dmlops_rnn_lists},
     0,
@@ -12909,7 +12892,6 @@ static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 0, 1, 0, 0, 1, 10, 5
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
-    2047,
     255,
     {6, dmlops_lstm_lists},
     0,
@@ -12998,7 +12980,6 @@ static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 0, 1, 0, 0, 1, 10, 5}
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_kept},
     {6, dmlops_gru_passes},
-    255,
     63,
     {5, dmlops_gru_lists},
     0,
@@ -13277,7 +13258,6 @@ static const char* const dmlops_max_pooling1_bounds[] = {"DIMS", "DIMENSION_COUN
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
-    5,
     1,
     {4, dmlops_max_pooling1_lists},
     0,
@@ -13337,7 +13317,6 @@ static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
-    7,
     3,
     {0, NULL},
     0,
@@ -13434,7 +13413,6 @@ static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
-    1,
     1,
     {1, dmlops_resample_lists},
     1,
@@ -13710,7 +13688,6 @@ static const char* const dmlops_max_pooling2_bounds[] = {"DIMS", "DIMENSION_COUN
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
-    5,
     1,
     {5, dmlops_max_pooling2_lists},
     0,
@@ -13856,7 +13833,6 @@ static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
     {0, NULL},
     {0, NULL},
-    7,
     0,
     {0, NULL},
     0,
@@ -13907,7 +13883,6 @@ static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
-    1,
     1,
     {3, dmlops_resample1_lists},
     7,
@@ -13961,7 +13936,6 @@ static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
-    11,
     15,
     {0, NULL},
     0,
@@ -14033,7 +14007,6 @@ static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] =
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
-    167,
     255,
     {0, NULL},
     0,
@@ -14120,7 +14093,6 @@ static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
-    11,
     15,
     {8, dmlops_convolution_integer_lists},
     0,
@@ -14225,7 +14197,6 @@ static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"}
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
-    503,
     511,
     {11, dmlops_quantized_linear_convolution_lists},
     0,
@@ -14452,7 +14423,6 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
     1,
-    1,
     {6, dmlops_average_pooling_grad_lists},
     0,
     16,
@@ -14508,7 +14478,6 @@ static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
-    1,
     3,
     {6, dmlops_max_pooling_grad_lists},
     0,
@@ -14582,7 +14551,6 @@ static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
-    1,
     3,
     {3, dmlops_resample_grad_lists},
     7,
@@ -14670,7 +14638,6 @@ static const uint8_t dmlops_slice_grad_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {0, NULL},
-    255,
     0,
     {0, NULL},
     0,
@@ -14718,7 +14685,6 @@ static const uint8_t dmlops_adam_optimizer_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -14757,7 +14723,6 @@ static const uint8_t dmlops_argmin_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -14798,7 +14763,6 @@ static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
-    15,
     15,
     {0, NULL},
     0,
@@ -14939,7 +14903,6 @@ static const char* const dmlops_local_response_normalization_grad_lists[] = {"BE
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
-    7,
     3,
     {3, dmlops_local_response_normalization_grad_lists},
     0,
@@ -15012,7 +14975,6 @@ static const uint8_t dmlops_cumulative_product_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -15081,7 +15043,6 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -15123,7 +15084,6 @@ static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
-    15,
     15,
     {0, NULL},
     0,
@@ -15190,7 +15150,6 @@ static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LIN
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
-    63,
     31,
     {3, dmlops_roi_align_grad_lists},
     0,
@@ -15292,7 +15251,6 @@ static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
     {0, NULL},
     {0, NULL},
-    9,
     0,
     {0, NULL},
     0,
@@ -15342,7 +15300,6 @@ static const uint8_t dmlops_batch_normalization_training_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -15490,7 +15447,6 @@ static const uint8_t dmlops_activation_gelu_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -15527,7 +15483,6 @@ static const uint8_t dmlops_activation_softmax1_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -15564,7 +15519,6 @@ static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
     {0, NULL},
     {0, NULL},
-    1,
     0,
     {0, NULL},
     0,
@@ -15606,7 +15560,6 @@ static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
-    1,
     1,
     {3, dmlops_resample2_lists},
     7,
@@ -15666,7 +15619,6 @@ static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
-    1,
     3,
     {3, dmlops_resample_grad1_lists},
     7,
@@ -15746,7 +15698,6 @@ static const int64_t dmlops_multihead_attention_divisors[] = {29, 30};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
-    16383,
     2047,
     {6, dmlops_multihead_attention_lists},
     0,
@@ -16088,7 +16039,6 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling1_passes},
     1,
-    1,
     {5, dmlops_lp_pooling1_lists},
     0,
     16,
@@ -16147,7 +16097,6 @@ static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
-    1,
     1,
     {6, dmlops_average_pooling1_lists},
     0,
@@ -16261,7 +16210,6 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
     31,
-    31,
     {6, dmlops_quantized_linear_average_pooling_lists},
     0,
     16,
@@ -16356,7 +16304,6 @@ static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] =
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
-    103,
     127,
     {0, NULL},
     0,
@@ -16435,7 +16382,6 @@ static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
     {0, NULL},
     {0, NULL},
-    7,
     0,
     {0, NULL},
     0,
@@ -16486,7 +16432,6 @@ static const int64_t dmlops_multihead_attention1_divisors[] = {33, 34};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
-    32767,
     28671,
     {6, dmlops_multihead_attention1_lists},
     0,
@@ -16881,7 +16826,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
     1,
-    1,
     {3, dmlops_resample3_lists},
     7,
     0,
@@ -16942,7 +16886,6 @@ static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSI
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
-    3,
     1,
     {6, dmlops_fold_lists},
     0,
@@ -17016,7 +16959,6 @@ static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LE
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
-    3,
     1,
     {6, dmlops_unfold_lists},
     0,

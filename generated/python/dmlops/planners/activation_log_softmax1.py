@@ -18,7 +18,6 @@ from ..gpu.plans.definition_types import (
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
-    ranks=1,
     rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0),
 )
 

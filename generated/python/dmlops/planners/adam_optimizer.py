@@ -18,7 +18,6 @@ from ..gpu.plans.definition_types import (
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
-    ranks=255,
     float_numbers=15,
     rows=RowsPass(0, 5, 31, 0, 16, 224, 0, 5, 0, 0, 0, 0),
 )

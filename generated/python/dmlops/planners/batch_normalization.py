@@ -18,7 +18,6 @@ from ..gpu.plans.definition_types import (
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
-    ranks=1,
     float_numbers=1,
     is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],

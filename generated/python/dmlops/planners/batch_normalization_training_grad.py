@@ -19,7 +19,6 @@ from ..gpu.plans.definition_types import (
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
-    ranks=1,
     float_numbers=2,
     rows=RowsPass(0, 0, 31, 28, 0, 32, 192, 5, 1, 2, 0, 0),
 )

@@ -28,7 +28,6 @@ TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
-    ranks=11,
     sized=15,
     lists=[
         "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW",

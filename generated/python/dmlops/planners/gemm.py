@@ -26,7 +26,6 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_PRODUCT", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 3, 0, 8, 1, False, -1, -1)],
-    ranks=5,
     sized=7,
     float_numbers=65,
     is_fused=True,

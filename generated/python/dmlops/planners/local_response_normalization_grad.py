@@ -21,7 +21,6 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_BASE", True, False), Intermediate("KEPT_SHARES", True, False)],
     passes=[Pass(0, True, 0, 3, 0, 1, False, -1, -1), Pass(1, False, 2, 0, 4, 3, False, -1, -1)],
-    ranks=7,
     sized=3,
     lists=["BEFORE", "SPAN", "AFTER"],
     boxes=2,

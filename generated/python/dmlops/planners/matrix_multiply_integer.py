@@ -25,7 +25,6 @@ TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
-    ranks=11,
     sized=15,
     contraction=ContractionPass(1, 0, 2, 4),
 )

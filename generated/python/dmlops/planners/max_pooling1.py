@@ -21,7 +21,6 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 0, False, -1, -1)],
-    ranks=5,
     sized=1,
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     boxes=8,

@@ -23,7 +23,6 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1)],
-    ranks=31,
     sized=31,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
     boxes=16,

@@ -25,7 +25,6 @@ TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 8, 0, 256, 0, False, -1, -1)],
-    ranks=167,
     sized=255,
     contraction=ContractionPass(1, 0, 3, 8),
 )

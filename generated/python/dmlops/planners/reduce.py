@@ -19,7 +19,6 @@ from ..gpu.plans.definition_types import (
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
-    ranks=1,
     rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 12, 3),
 )
 

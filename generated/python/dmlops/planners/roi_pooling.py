@@ -18,7 +18,6 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 2, 0, 4, 0, False, -1, 1)],
-    ranks=7,
     sized=7,
     lists=["POOLED"],
     float_numbers=1,

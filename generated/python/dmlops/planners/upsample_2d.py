@@ -23,7 +23,6 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_COORDINATE", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
-    ranks=1,
     sized=1,
     bounds=["DIMS"],
     separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, False, False)],

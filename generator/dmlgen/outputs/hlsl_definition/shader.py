@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from dmlgen.analysis.classes import rank_classes
 from dmlgen.analysis.keyed import Keyed, keyed
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
@@ -86,7 +85,6 @@ class HlslDefinition(WithTensors):
     known: Mapping[str, HlslType]
     quantized: frozenset[str]  # tensors to whose type numbers are quantized
     kept: tuple[Kept, ...]
-    ranks: Mapping[str, str]  # for tensors that always have the rank of another one, its macro
     passes: tuple[Pass, ...]
     fast: FormPass | None  # after them, a faster way to compute the outputs, or intermediate tensors
     constants: Constants
@@ -122,11 +120,6 @@ class HlslDefinition(WithTensors):
             "ACTIVATION_KINDS": bool(self.activations),
         }
         return (*(name for form in forms for name in form.zeros), *(name for name, has in own.items() if has))
-
-    @property
-    def ranked(self) -> tuple[ShaderTensor, ...]:
-        """The tensors whose ranks do not follow from another one's."""
-        return tuple(one for one in self.tensors if one.member not in self.ranks)
 
     @property
     def may_be_double(self) -> bool:
@@ -258,7 +251,6 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         known=hlsl_types(registry),
         quantized=frozenset(printer.quantized),
         kept=() if is_by_rows else tuple(printer.kept.values()),
-        ranks=_ranks(operator, tuple(tensors.values())),
         passes=tuple(passes),
         fast=fast,
         constants=printer.constants,
@@ -282,20 +274,6 @@ def _own_passes(printer: ShaderPrinter, operator: Operator, defines: OutputDefin
     steps = in_step(tensors, alone)
     passes = [_pass(printer, operator, number, tensors) for number, tensors in enumerate(steps)]
     return [*passes, *(_output_pass(printer, operator, names) for names in _together(operator))]
-
-
-def _ranks(operator: Operator, tensors: Sequence[ShaderTensor]) -> Mapping[str, str]:
-    """For tensors that always have the rank of an earlier, required one, its macro."""
-    classes = rank_classes(operator)
-    first: dict[str, str] = {}
-    ranks = {}
-    for one in tensors:
-        known = classes.get(one.member, one.member)
-        if known in first:
-            ranks[one.member] = first[known]
-        elif not one.is_optional:
-            first[known] = one.macro
-    return ranks
 
 
 def _chosen(

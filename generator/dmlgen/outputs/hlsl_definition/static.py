@@ -50,7 +50,6 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
         for number, name in enumerate(names)
     }
     known: dict[str, Sequence[int | str] | int] = {
-        "ranks": sum(1 << tensors.index(one.member) for one in shader.ranked),
         "sized": sum(1 << tensors.index(one.member) for one in shader.sized),
         "lists": [one.macro for one in known_lists],
         "float_lists": sum(1 << n for n, one in enumerate(known_lists) if one.kind == "floats"),

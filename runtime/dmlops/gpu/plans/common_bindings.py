@@ -56,7 +56,7 @@ def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> L
     for place, tensor in enumerate(op.tensors):
         if tensor.is_present:
             define_tensor(out, tensor)
-            if shader.ranks >> place & 1 == 1:
+            if len(shader.passes) > 0:
                 out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
             if tensor.is_held:
                 out.read_write(tensor.buffer)

@@ -146,15 +146,14 @@ class DefinitionShader(NamedTuple):
     """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
     further lists and of numbers that bound loops, and faster passes to outputs and intermediate tensors.
     Those of `sums` are the first of `passes`.
-    `ranks` has a bit for each tensor whose rank does not follow from another one's, `sized` for each whose
-    sizes are constants, `float_lists` and `float_numbers` for each list and each number passed as the bits of
-    floats, `boxes` for each list of sizes of a box that is visited row by row. `divisors` are the lists that
-    come with reciprocals, by number among all lists; those of tensors come first. `writes_pairs`: all passes
-    follow the definition, where a thread may compute two elements."""
+    `sized` has a bit for each tensor whose sizes are constants, `float_lists` and `float_numbers` for each
+    list and each number passed as the bits of floats, `boxes` for each list of sizes of a box that is visited
+    row by row. `divisors` are the lists that come with reciprocals, by number among all lists; those of
+    tensors come first. `writes_pairs`: all passes follow the definition, where a thread may compute two
+    elements."""
 
     kept: Sequence[Intermediate] = ()
     passes: Sequence[Pass] = ()
-    ranks: int = 0
     sized: int = 0
     lists: Sequence[str] = ()
     float_lists: int = 0
