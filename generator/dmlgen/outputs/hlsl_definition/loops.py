@@ -70,11 +70,11 @@ class LoopPrinter(TensorPrinter):
         twice = [one for one in in_body if one in in_test] if len(node.loops) == 1 else []
         each_turn = self._named(twice)
         turn = self._choosing(node) if chooses else [self.turn(node, "result", self._term(node))]
-        tests = self._tests(node)
+        if condition is not None:
+            turn = [*each_turn, f"if ({self.deciding(condition)})", *enclosed(turn)]
         self._locals, self._lists = outer, before
         bounds = lines
-        for each, test in reversed(list(zip(node.loops, tests, strict=True))):
-            turn = [*each_turn, f"if ({' && '.join(test)})", *enclosed(turn)] if test else turn
+        for each in reversed(node.loops):
             turn = self._loop(each, bounds, enclosed(turn), not node.over_elements)
         precise = "precise " if self._single and node.type == ir.FLOAT and not chooses else ""
         start = self._start(node)
@@ -97,20 +97,6 @@ class LoopPrinter(TensorPrinter):
         if widens or self._type_of(body) == type_:
             return self._in(body, single, 0)
         return f"({type_}){self._in(body, single, ATOM)}"
-
-    def _tests(self, node: ir.Reduce) -> list[list[str]]:
-        """The conditions on an iteration of each loop: every part of the condition as far outside as
-        possible."""
-        tests: list[list[str]] = [[] for _ in node.loops]
-        condition = node.condition
-        parts = (
-            condition.operands if isinstance(condition, ir.Logic) and condition.op == "and" else (condition,)
-        )
-        for part in (part for part in parts if part is not None):
-            names = free_locals(part)
-            inner = [number for number, each in enumerate(node.loops) if each.variable.name in names]
-            tests[max(inner, default=0)].append(self.deciding(part, COMPARISON if len(parts) > 1 else 0))
-        return tests
 
     def _loop(self, each: ir.Loop, bounds: list[str], turn: list[str], of_ranks: bool) -> list[str]:
         """A loop, after the bounds that precede all loops. A box is visited row by row, so that what is the
