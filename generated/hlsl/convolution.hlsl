@@ -949,10 +949,10 @@ REAL_VALUE Total(List at)
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            if (ReadsInput(at, w))
+            [loop]
+            for (int k = kFirst; k < kLast; k++)
             {
-                [loop]
-                for (int k = kFirst; k < kLast; k++)
+                if (ReadsInput(at, w))
                     result += (REAL_VALUE)ReadInput(Join(ListOf(int4(Entry(at, 0), InputChannel(at, k), 0, 0), 0, 2),
                         Position(at, w))) * Filter(at, k, w);
             }

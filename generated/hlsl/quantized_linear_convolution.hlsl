@@ -885,10 +885,10 @@ int64_t Exact(List at)
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            if (ReadsInput(at, w))
+            [loop]
+            for (int k = kFirst; k < kLast; k++)
             {
-                [loop]
-                for (int k = kFirst; k < kLast; k++)
+                if (ReadsInput(at, w))
                     result += Value(at, k, w) * Weight(at, k, w);
             }
         }

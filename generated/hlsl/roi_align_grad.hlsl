@@ -826,22 +826,20 @@ REAL_VALUE OutputGradientSum(List at)
     [loop]
     for (int r = rFirst; r < rLast; r++)
     {
-        if (Batch(r) == Entry(at, 0))
+        List o = oFirst;
+        [loop]
+        for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
         {
-            List o = oFirst;
+            const int oEnd = RowEnd(oLast, oRow);
             [loop]
-            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
+            for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
             {
-                const int oEnd = RowEnd(oLast, oRow);
-                [loop]
-                for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
-                {
-                    if (Less((REAL_VALUE)0.0f, ReadKeptRows(ListOf(int4(r, Entry(o, 0), Entry(at, 2), 0), 0, 3)))
-                        && Less((REAL_VALUE)0.0f, ReadKeptColumns(ListOf(int4(r, Entry(o, 1), Entry(at, 3), 0), 0, 3)))
-                        && Reaches(at, r, o))
-                        result += OutputGradientPart(at, r, o)
-                            * (REAL_VALUE)ReadInputGradient(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o));
-                }
+                if (Batch(r) == Entry(at, 0) && Less((REAL_VALUE)0.0f,
+                    ReadKeptRows(ListOf(int4(r, Entry(o, 0), Entry(at, 2), 0), 0, 3)))
+                    && Less((REAL_VALUE)0.0f, ReadKeptColumns(ListOf(int4(r, Entry(o, 1), Entry(at, 3), 0), 0, 3)))
+                    && Reaches(at, r, o))
+                    result += OutputGradientPart(at, r, o)
+                        * (REAL_VALUE)ReadInputGradient(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o));
             }
         }
     }

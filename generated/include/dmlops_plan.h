@@ -832,7 +832,6 @@ static inline void dmlops_plan_Activation_8_append(dmlops_planning* planning, dm
 }
 
 typedef struct dmlops_plan_Definition {
-    int is_double;
     dmlops_plan_Tensor_16 tensors;
     dmlops_plan_int_8_16 kept_sizes;
     dmlops_plan_int_8_16 lists;
@@ -1689,7 +1688,6 @@ DMLOPS_CALLED void dmlops_plan_Contraction_empty(dmlops_plan_Contraction* record
 
 /* Makes a record empty, apart from the items of lists, which would take the most time. */
 DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) {
-    record->is_double = 0;
     record->tensors.count = 0;
     record->kept_sizes.count = 0;
     record->lists.count = 0;
@@ -2643,6 +2641,7 @@ DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const c
     tensor);
 DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits);
 DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
@@ -4388,6 +4387,17 @@ DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
+/* Whether an output has double precision, in which floats are then computed. */
+DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int made_1 = 0;
+    for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
+        made_1 = made_1 || (tensor->is_output && tensor->is_float && (tensor->bits == 64));
+    }
+    return made_1;
+}
+
 /* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is as good as none, since they
    count to less. */
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value) {
@@ -4508,7 +4518,7 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
 /* Defines the macros and binds the resources of tensors; returns what depends only on the description. */
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result) {
-    if (op->is_double) {
+    if (dmlops_plan_is_double(planning, &op->tensors)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
     }
     dmlops_plan_int_512 lists;
@@ -6931,7 +6941,8 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     const dmlops_plan_Frame * counted_at = &op->sliding.counted;
-    int is_straight = (axes->count > 0) && !op->is_double && (dmlops_add(axes->count, 2) == output->sizes.count);
+    int is_straight = (axes->count > 0) && !dmlops_plan_is_double(planning, &op->tensors) && (dmlops_add(axes->count,
+        2) == output->sizes.count);
     if (factors->applies) {
         is_straight = is_straight && dmlops_plan_has_channels_first(planning, factors, output) &&
             (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
@@ -8059,7 +8070,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     const dmlops_plan_RowsPass * rows = &shader->rows;
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
         op->tensors.count)];
-    if (op->is_double || !dmlops_plan_fits(planning, op, rows)) {
+    if (dmlops_plan_is_double(planning, &op->tensors) || !dmlops_plan_fits(planning, op, rows)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
         return;
         return;
@@ -8208,7 +8219,7 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
         const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
         dmlops_plan_int_64_append(planning, &firsts, words);
         if (((wanted >> place) & 1) == 1) {
-            int wide = kept->is_real ? op->is_double : kept->is_wide;
+            int wide = kept->is_real ? dmlops_plan_is_double(planning, &op->tensors) : kept->is_wide;
             dmlops_plan_int_8 made_1;
             dmlops_plan_rows_left(planning, shader, sources, place, &op->kept_sizes.items[dmlops_item(planning, place,
                 op->kept_sizes.count)], &made_1);
@@ -8582,7 +8593,7 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
     const dmlops_plan_ContractionPass * one = &shader->contraction;
     const dmlops_plan_Tensor_16 * tensors = &op->tensors;
     if (one->number != -1) {
-        if (op->is_double) {
+        if (dmlops_plan_is_double(planning, &op->tensors)) {
             return 0;
         }
         const dmlops_plan_Tensor * left = &tensors->items[dmlops_item(planning, one->left, tensors->count)];
@@ -11611,8 +11622,6 @@ static const dmlops_shader_tensor dmlops_activation_hardmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -11701,8 +11710,6 @@ static const dmlops_shader_tensor dmlops_activation_log_softmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -11816,8 +11823,6 @@ static const dmlops_shader_tensor dmlops_activation_softmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -11915,8 +11920,6 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_LESS,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
@@ -12038,8 +12041,6 @@ static const uint8_t dmlops_gemm_inputs[] = {
     /* Number: [d for d in range(OutputTensor.DimensionCount - 2)] */
     DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
@@ -12098,8 +12099,6 @@ static const dmlops_shader_tensor dmlops_reduce_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_reduce_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
         DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
@@ -12156,8 +12155,6 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
     DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
@@ -12222,8 +12219,6 @@ static const dmlops_shader_tensor dmlops_lp_pooling_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
@@ -12278,8 +12273,6 @@ static const dmlops_shader_tensor dmlops_max_pooling_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
@@ -12333,8 +12326,6 @@ static const dmlops_shader_tensor dmlops_roi_pooling_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_pooling_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(PooledSize.Height),
         DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScale),
@@ -12508,8 +12499,6 @@ static const uint8_t dmlops_upsample_2d_inputs[] = {
     /* Number: max(OutputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)) */
     DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(16) /* Number */,
@@ -12659,8 +12648,6 @@ static const dmlops_shader_tensor dmlops_batch_normalization_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
@@ -12699,8 +12686,6 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization_tensors[] =
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(12), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL,
         DMLOPS_SLOT(1) /* v0 */, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1),
@@ -12745,8 +12730,6 @@ static const dmlops_shader_tensor dmlops_local_response_normalization_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_local_response_normalization_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
         DMLOPS_TURN(17), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_EQUAL,
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
@@ -12797,8 +12780,6 @@ static const dmlops_shader_tensor dmlops_lp_normalization_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_normalization_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
@@ -12852,10 +12833,6 @@ static const uint8_t dmlops_rnn_inputs[] = {
     /* Number2: [1, RecurrenceTensor.Sizes[3]] */
     DMLOPS_LET_LIST, 1 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputSequenceTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSequenceTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
@@ -12935,12 +12912,6 @@ static const uint8_t dmlops_lstm_inputs[] = {
     /* Number2: [4, RecurrenceTensor.Sizes[3]] */
     DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(4), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputSequenceTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSequenceTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
-        DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
@@ -13020,10 +12991,6 @@ static const uint8_t dmlops_gru_inputs[] = {
     /* Number2: [3, RecurrenceTensor.Sizes[3]] */
     DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputSequenceTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSequenceTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
@@ -13283,10 +13250,6 @@ static const dmlops_shader_tensor dmlops_max_pooling1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputIndicesTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputIndicesTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
@@ -13342,8 +13305,6 @@ static const dmlops_shader_tensor dmlops_max_unpooling_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_UNPOOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_unpooling_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_DONE,
 };
@@ -13440,8 +13401,6 @@ static const uint8_t dmlops_resample_inputs[] = {
     /* Number: max(OutputTensor.Sizes[d] for d in range(ScaleCount)) */
     DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(ScaleCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(ScaleCount),
         DMLOPS_SLOT(16) /* Number */,
@@ -13713,10 +13672,6 @@ static const dmlops_shader_tensor dmlops_max_pooling2_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling2_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputIndicesTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputIndicesTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -13859,8 +13814,6 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization1_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
         DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
@@ -13910,8 +13863,6 @@ static const uint8_t dmlops_resample1_inputs[] = {
     /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
     DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
@@ -13966,8 +13917,6 @@ static const uint8_t dmlops_matrix_multiply_integer_inputs[] = {
     /* ASizesEntry: ATensor.Sizes[-1] */
     DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -14041,8 +13990,6 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
     /* ASizesEntry: ATensor.Sizes[-1] */
     DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -14126,8 +14073,6 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     /* Number: [1 for d in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
         DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* InputSizesEntry */,
@@ -14235,8 +14180,6 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     /* Number: [1 for d in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
         DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* InputSizesEntry */,
@@ -14446,8 +14389,6 @@ static const dmlops_shader_tensor dmlops_average_pooling_grad_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_grad_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
@@ -14503,8 +14444,6 @@ static const dmlops_shader_tensor dmlops_max_pooling_grad_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_grad_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
@@ -14579,8 +14518,6 @@ static const uint8_t dmlops_resample_grad_inputs[] = {
     DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
@@ -14668,10 +14605,6 @@ static const dmlops_shader_tensor dmlops_adam_optimizer_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, member)
 static const uint8_t dmlops_adam_optimizer_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputParametersTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputFirstMomentTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputSecondMomentTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(LearningRate),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta2),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta1),
@@ -14709,8 +14642,6 @@ static const dmlops_shader_tensor dmlops_argmin_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmin_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -14747,8 +14678,6 @@ static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmax_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -14792,8 +14721,6 @@ static const uint8_t dmlops_roi_align_inputs[] = {
     /* ROISizesEntry: [ROITensor.Sizes[-2], 2] */
     DMLOPS_LET_LIST, 1 /* ROISizesEntry */, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2), DMLOPS_SMALL(2),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
@@ -14928,8 +14855,6 @@ static const dmlops_shader_tensor dmlops_local_response_normalization_grad_tenso
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_local_response_normalization_grad_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
@@ -15005,10 +14930,6 @@ static const dmlops_shader_tensor dmlops_batch_normalization_grad_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputScaleGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputBiasGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
@@ -15069,10 +14990,6 @@ static const dmlops_shader_tensor dmlops_dynamic_quantize_linear_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
@@ -15113,8 +15030,6 @@ static const uint8_t dmlops_roi_align1_inputs[] = {
     /* ROISizesEntry: [ROITensor.Sizes[-2], 2] */
     DMLOPS_LET_LIST, 1 /* ROISizesEntry */, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2), DMLOPS_SMALL(2),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
@@ -15191,11 +15106,6 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
     DMLOPS_LET_LIST, 2 /* ROISizesEntry3 */, DMLOPS_JOIN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(17) /* ROISizesEntry */,
         DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputGradientTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputROIGradientTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputROIGradientTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(8) /* ROISizesEntry2 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
@@ -15280,10 +15190,6 @@ static const dmlops_shader_tensor dmlops_batch_normalization_training_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputMeanTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputVarianceTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE,
         DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
@@ -15330,10 +15236,6 @@ static const dmlops_shader_tensor dmlops_batch_normalization_training_grad_tenso
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_grad_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputScaleGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputBiasGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE,
         DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
@@ -15471,8 +15373,6 @@ static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -15507,8 +15407,6 @@ static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -15543,8 +15441,6 @@ static const dmlops_shader_tensor dmlops_activation_hardmax1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -15587,8 +15483,6 @@ static const uint8_t dmlops_resample2_inputs[] = {
     /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
     DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
@@ -15647,8 +15541,6 @@ static const uint8_t dmlops_resample_grad1_inputs[] = {
     DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
@@ -15793,12 +15685,6 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
     DMLOPS_LET_LIST, 5 /* min */, DMLOPS_ITEMS, 1, DMLOPS_MIN, DMLOPS_SLOT(21) /* PastKey */,
         DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputPresentValueTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
     DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
     DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
@@ -16062,8 +15948,6 @@ static const dmlops_shader_tensor dmlops_lp_pooling1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -16139,8 +16023,6 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
     DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -16255,8 +16137,6 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
     DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -16337,8 +16217,6 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
     /* ASizesEntry: ATensor.Sizes[-1] */
     DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -16408,8 +16286,6 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization2_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
         DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
@@ -16527,12 +16403,6 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
     DMLOPS_LET_LIST, 4 /* min */, DMLOPS_ITEMS, 1, DMLOPS_MIN, DMLOPS_SLOT(21) /* PastKey */,
         DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
-        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputPresentKeyTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputPresentValueTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
     DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
     DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
@@ -16852,8 +16722,6 @@ static const uint8_t dmlops_resample3_inputs[] = {
     /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
     DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
@@ -16929,8 +16797,6 @@ static const uint8_t dmlops_fold_inputs[] = {
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
         DMLOPS_LIST, 2, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 3, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -17002,8 +16868,6 @@ static const uint8_t dmlops_unfold_inputs[] = {
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
         DMLOPS_LIST, 2, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 3, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(50) /* BlocksPerDimension */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES,

@@ -13,7 +13,7 @@ from dmlgen.expr.bounds import BOUNDS
 from dmlgen.names import pascal
 from dmlgen.outputs.c_inputs import InputCode, InputProgram
 from dmlgen.outputs.c_rules import ProgramView
-from dmlgen.outputs.definition_inputs import is_double, lists, operands
+from dmlgen.outputs.definition_inputs import lists, operands
 from dmlgen.outputs.hlsl_definition import HlslDefinition, shader_of
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_map import map_text
@@ -349,11 +349,10 @@ def _defined(
         )
         for number, tensor in enumerate(shader.tensors)
     ]
-    double, values, of_forms = is_double(registry, operator), lists(operator, shader), operands(shader)
-    code.share([double, *chain(*values.values()), *of_forms.values()])
+    values, of_forms = lists(operator, shader), operands(shader)
+    code.share([*chain(*values.values()), *of_forms.values()])
 
     def write(program: InputProgram) -> None:
-        program.set("is_double", double)
         _write_lists(program, values)
         program.set_all(of_forms)
         if shader.fused:

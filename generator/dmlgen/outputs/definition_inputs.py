@@ -12,32 +12,12 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals
 from dmlgen.expr.host_expressions import inlined
 from dmlgen.outputs.hlsl_definition import HlslDefinition
-from dmlgen.registry import Operator, Registry
+from dmlgen.registry import Operator
 
 VARIABLES = ("d", "i", "j", "k", "l", "m")
 """Of loops, outermost first."""
 Parts: TypeAlias = Callable[[ir.Expr], list[ir.Expr]]
 """The expressions of which another consists."""
-
-
-def is_double(registry: Registry, operator: Operator) -> ir.Expr:
-    """Whether an output has double precision."""
-    double = registry.data_type["FLOAT64"]
-    type_ = ir.Type("enum", "TENSOR_DATA_TYPE")
-    tests: list[ir.Expr] = []
-    for one in operator.outputs:
-        place = None if one.count is None else ir.Local("i", ir.INT)
-        tensor = ir.Tensor(one.name, place)
-        test: ir.Expr = ir.Compare(
-            "==", ir.Field(tensor, "DataType", type_), ir.EnumValue(double.name, double.value, type_)
-        )
-        if place is not None:
-            count = ir.Call("len", (ir.Tensors(one.name),), ir.INT)
-            test = ir.Reduce("any", (ir.Loop(place, ir.ZERO, count),), test, ir.BOOL)
-        elif one.optional:
-            test = ir.Conditional(ir.Present(tensor), test, ir.Number(False, ir.BOOL))
-        tests.append(test)
-    return tests[0] if len(tests) == 1 else ir.Logic("or", tuple(tests))
 
 
 def lists(operator: Operator, shader: HlslDefinition) -> dict[str, list[ir.Expr]]:

@@ -11,7 +11,6 @@ from dmlgen.names import free, python_variable
 from dmlgen.outputs.definition_inputs import (
     VARIABLES,
     innermost_first,
-    is_double,
     lists,
     membership,
     operands,
@@ -64,8 +63,7 @@ def definition_view(
         field: {f"{field}[{number}]": node for number, node in enumerate(nodes)}
         for field, nodes in lists(operator, shader).items()
     }
-    nodes = {"is_double": is_double(registry, operator), **operands(shader)}
-    nodes |= {path: node for one in entries.values() for path, node in one.items()}
+    nodes = operands(shader) | {path: node for one in entries.values() for path, node in one.items()}
     printer = InputPrinter(registry, operator, nodes)
     texts = printer.texts
     general = _general(shader, entries, texts)
@@ -105,7 +103,6 @@ def _general(
         )
 
     return {
-        "is_double": texts["is_double"],
         "tensors": "tensors",
         **{
             field: _listed(_list(texts[path], node.type) for path, node in entries[field].items())

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..gpu.definition_inputs import DefinitionPlanner, absent, tensor_of
 from ..gpu.plans.definition_types import (
     Definition,
@@ -14,8 +13,6 @@ from ..gpu.plans.definition_types import (
     Rows,
     RowsPass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0),
@@ -32,7 +29,6 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[],

@@ -16,7 +16,6 @@ from ..gpu.plans.definition_types import (
 )
 
 AXIS_DIRECTION_DECREASING = enums.AxisDirection.DECREASING
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 1, 1),
@@ -33,7 +32,6 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[],

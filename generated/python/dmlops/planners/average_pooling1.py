@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..arithmetic import entry
 from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
@@ -17,8 +16,6 @@ from ..gpu.plans.definition_types import (
     Sliding,
     SlidingPass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
@@ -47,7 +44,6 @@ def inputs(desc: Any, index: int) -> Definition:
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
     )
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[

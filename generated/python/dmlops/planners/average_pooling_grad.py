@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..arithmetic import entry
 from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
@@ -15,8 +14,6 @@ from ..gpu.plans.definition_types import (
     Intermediate,
     Pass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_SHARE", True, False)],
@@ -42,7 +39,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     output_gradient_sizes = desc.OutputGradientTensor.Sizes[2:]
     return Definition(
-        is_double=desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[limited(input_gradient_sizes)],
         lists=[

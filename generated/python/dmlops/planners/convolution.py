@@ -24,7 +24,6 @@ from ..gpu.plans.gemm_view import (
 CONVOLUTION_DIRECTION_BACKWARD = enums.ConvolutionDirection.BACKWARD
 CONVOLUTION_DIRECTION_FORWARD = enums.ConvolutionDirection.FORWARD
 CONVOLUTION_MODE_CONVOLUTION = enums.ConvolutionMode.CONVOLUTION
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 3, 0, 8, 0, False, -1, -1)],
@@ -66,7 +65,6 @@ def inputs(desc: Any, index: int) -> Definition:
     is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
     any_is_output_padding_entry = any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count))
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[

@@ -22,7 +22,6 @@ from ..gpu.plans.gemm_view import (
     Window,
 )
 
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 
@@ -66,7 +65,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_dimension_count = len(input_sizes) - 2
     number = tuple(1 for d in range(input_dimension_count))
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[

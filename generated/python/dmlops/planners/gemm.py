@@ -21,7 +21,6 @@ from ..gpu.plans.gemm_view import (
 )
 
 MATRIX_TRANSFORM_NONE = enums.MatrixTransform.NONE
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_PRODUCT", True, False)],
@@ -57,7 +56,6 @@ def inputs(desc: Any, index: int) -> Definition:
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = entry(a_sizes, len(a_sizes) - (1 if is_none else 2))
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[limited(output_sizes)],
         lists=[],

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..arithmetic import entry
 from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
@@ -15,8 +14,6 @@ from ..gpu.plans.definition_types import (
     Intermediate,
     Pass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_BASE", True, False), Intermediate("KEPT_SHARES", True, False)],
@@ -42,7 +39,6 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_sizes = desc.InputTensor.Sizes
     return Definition(
-        is_double=desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[limited(input_sizes), limited(input_sizes)],
         lists=[

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
     Definition,
@@ -16,8 +15,6 @@ from ..gpu.plans.definition_types import (
     Sliding,
     SlidingPass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
@@ -39,7 +36,6 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
     Definition,
@@ -16,8 +15,6 @@ from ..gpu.plans.definition_types import (
     Sliding,
     SlidingPass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 0, False, -1, -1)],
@@ -41,12 +38,6 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, desc.OutputIndicesTensor),
     ]
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-        or (
-            desc.OutputIndicesTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-            if desc.OutputIndicesTensor is not None
-            else False
-        ),
         tensors=tensors,
         kept_sizes=[],
         lists=[

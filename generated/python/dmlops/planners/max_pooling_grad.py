@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
     Definition,
@@ -14,8 +13,6 @@ from ..gpu.plans.definition_types import (
     Intermediate,
     Pass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_WINNER", False, False)],
@@ -42,7 +39,6 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     return Definition(
-        is_double=desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[limited(input_gradient_sizes)],
         lists=[

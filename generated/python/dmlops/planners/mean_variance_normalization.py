@@ -7,7 +7,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from .. import enums
 from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, tensor_of
 from ..gpu.plans.definition_types import (
     Definition,
@@ -15,8 +14,6 @@ from ..gpu.plans.definition_types import (
     Rows,
     RowsPass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     float_numbers=2,
@@ -42,7 +39,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[],

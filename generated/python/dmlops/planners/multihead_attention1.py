@@ -26,7 +26,6 @@ MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = (
 )
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[
@@ -149,17 +148,6 @@ def inputs(desc: Any, index: int) -> Definition:
     )
     mask_sizes = sizes_of(desc.MaskTensor)
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-        or (
-            desc.OutputPresentKeyTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-            if desc.OutputPresentKeyTensor is not None
-            else False
-        )
-        or (
-            desc.OutputPresentValueTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-            if desc.OutputPresentValueTensor is not None
-            else False
-        ),
         tensors=tensors,
         kept_sizes=[
             limited((query_entry3, desc.QueryHeadCount, query_entry2, query_entry)),

@@ -19,7 +19,6 @@ from ..gpu.plans.gemm_view import (
     Factors,
 )
 
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 
@@ -61,7 +60,6 @@ def inputs(desc: Any, index: int) -> Definition:
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[],

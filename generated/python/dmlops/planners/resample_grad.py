@@ -19,7 +19,6 @@ from ..gpu.plans.definition_types import (
 )
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_COORDINATE", True, False)],
@@ -44,7 +43,6 @@ def inputs(desc: Any, index: int) -> Definition:
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     number = max((entry(desc.InputGradientTensor.Sizes, d) for d in range(desc.DimensionCount)), default=0)
     return Definition(
-        is_double=desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[limited((desc.DimensionCount, number))],
         lists=[

@@ -18,7 +18,6 @@ from ..gpu.plans.definition_types import (
 )
 
 RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_HIDDEN", True, False)],
@@ -64,16 +63,6 @@ def inputs(desc: Any, index: int) -> Definition:
     number = 1 * recurrence_sizes_entry2
     number2 = (1, recurrence_sizes_entry2)
     return Definition(
-        is_double=(
-            desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-            if desc.OutputSequenceTensor is not None
-            else False
-        )
-        or (
-            desc.OutputSingleTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-            if desc.OutputSingleTensor is not None
-            else False
-        ),
         tensors=tensors,
         kept_sizes=[
             limited((input_sizes_entry, recurrence_sizes_entry, input_sizes_entry2, number)),

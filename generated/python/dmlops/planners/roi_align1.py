@@ -18,7 +18,6 @@ from ..gpu.plans.definition_types import (
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[
@@ -48,7 +47,6 @@ def inputs(desc: Any, index: int) -> Definition:
     roi_sizes_entry = (entry(roi_sizes, len(roi_sizes) - 2), 2)
     output_sizes = desc.OutputTensor.Sizes
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[
             limited(roi_sizes_entry), limited(roi_sizes_entry), limited(roi_sizes_entry),

@@ -21,7 +21,6 @@ from ..gpu.plans.definition_types import (
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
 REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[
@@ -73,16 +72,6 @@ def inputs(desc: Any, index: int) -> Definition:
     number = 1 + 2
     input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
     return Definition(
-        is_double=(
-            desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-            if desc.OutputGradientTensor is not None
-            else False
-        )
-        or (
-            desc.OutputROIGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
-            if desc.OutputROIGradientTensor is not None
-            else False
-        ),
         tensors=tensors,
         kept_sizes=[
             limited(roi_sizes_entry3), limited(roi_sizes_entry3), limited(roi_sizes_entry3),

@@ -6,15 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Pass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 2, 0, 4, 0, False, -1, 1)],
@@ -36,7 +33,6 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, desc.OutputTensor),
     ]
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[limited((desc.PooledSize.Height, desc.PooledSize.Width))],

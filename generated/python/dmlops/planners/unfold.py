@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..arithmetic import entry, quotient
 from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
 from ..gpu.plans.definition_types import (
@@ -14,8 +13,6 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Pass,
 )
-
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
@@ -41,7 +38,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     len_3 = len(desc.WindowSizes)
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[],
         lists=[

@@ -18,7 +18,6 @@ from ..gpu.plans.definition_types import (
 )
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
-TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_COORDINATE", True, False)],
@@ -42,7 +41,6 @@ def inputs(desc: Any, index: int) -> Definition:
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     number = max((desc.OutputTensor.Sizes[d] for d in range(input_dimension_count)), default=0)
     return Definition(
-        is_double=desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors=tensors,
         kept_sizes=[limited((input_dimension_count, number))],
         lists=[],

@@ -9,7 +9,7 @@ from .loops import CommonConstants, Lists, Words, padded
 from .operands import NO_MEMBER, Eight, Sizes
 from .planning import Planning
 from .reasons import Reason
-from .tensors import bind, define_tensor
+from .tensors import bind, define_tensor, is_double
 
 
 class Fused(NamedTuple):
@@ -91,7 +91,7 @@ def define_activations(out: Planning, op: Definition, shader: DefinitionShader) 
 
 def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> CommonConstants:
     """Defines the macros and binds the resources of tensors; returns what depends only on the description."""
-    if op.is_double:
+    if is_double(op.tensors):
         out.define("DOUBLE", 1)
     lists = define_tensors(out, op, shader)
     for place, bound in enumerate(op.bounds):

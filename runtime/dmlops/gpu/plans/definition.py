@@ -41,7 +41,7 @@ from .separable import plan_separable
 from .sliding import plan_sliding
 from .sparse_sum import TermTables, elements_along, table_constants, term_tables, words_of_tables
 from .sums import SumsTile, define_sums
-from .tensors import are_native, check_span
+from .tensors import are_native, check_span, is_double
 
 DEFINITION_THREADS = 256  # NVIDIA H200: 32 at 0.17 to 1.0, 64 at 0.33 to 1.0, 128 at 0.63 to 1.02
 "threads in a group, for passes that follow a definition literally"
@@ -92,7 +92,7 @@ def plan_faster(out: Planning, op: Definition, shader: DefinitionShader, known: 
     """The passes of a faster form in place of all of the definition's; false if none applies."""
     one, tensors = shader.contraction, op.tensors
     if one.number != NONE:
-        if op.is_double:
+        if is_double(op.tensors):
             return False
         left, right, output = tensors[one.left], tensors[one.right], tensors[one.output]
         contraction = Contraction(one.number, left, right, output, op.factors, known)

@@ -249,11 +249,10 @@ class Rows(NamedTuple):
 
 class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
-    depend only on the description; `elements` are numbers of a tensor's type, two words each. `is_double`:
-    floats are computed in double precision. `sums`: for each pass of sums 1 if it applies, else 0. `terms`:
-    the sizes of the box of terms of which some are selected."""
+    depend only on the description; `elements` are numbers of a tensor's type, two words each. `sums`:
+    for each pass of sums 1 if it applies, else 0. `terms`: the sizes of the box of terms of which some are
+    selected."""
 
-    is_double: bool
     tensors: Tensors
     kept_sizes: Annotated[Sequence[Sizes], 16]
     lists: Annotated[Sequence[Sizes], 16]

@@ -36,6 +36,7 @@ from .row_sharing import (
     vector_loop,
     widths_along,
 )
+from .tensors import is_double
 
 ROWS_PART = 4  # NVIDIA H200: 2 at 1.00, 8 at 1.00, 16 at 1.00
 "blocks of a row per group where rows have no statistics"
@@ -124,7 +125,7 @@ def order_within(op: Definition, source: Tensor, chooses: bool) -> Eight:
 def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> None:
     """One dispatch. If rows are split, one for each turn of partial totals and one for the outputs."""
     rows, source = shader.rows, op.tensors[shader.rows.source]
-    if op.is_double or not fits(op, rows):
+    if is_double(op.tensors) or not fits(op, rows):
         out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
         return
     chooses = rows.choosing >> op.rows.function & 1 == 1

@@ -8,6 +8,7 @@ from .attention import Sources
 from .definition_types import Definition, DefinitionShader
 from .loops import Words, ceil_div, element_count
 from .operands import Eight, Sizes
+from .tensors import is_double
 
 
 class Space(NamedTuple):
@@ -26,7 +27,7 @@ def space_of(op: Definition, shader: DefinitionShader, wanted: int, sources: Sou
     for place, kept in enumerate(shader.kept):
         firsts.append(words)
         if wanted >> place & 1 == 1:
-            wide = op.is_double if kept.is_real else kept.is_wide
+            wide = is_double(op.tensors) if kept.is_real else kept.is_wide
             own = element_count(rows_left(shader, sources, place, op.kept_sizes[place]))
             own = own * (2 if wide else 1)
             if copied >> place & 1 == 1:

@@ -35,6 +35,7 @@ from .loops import (
 from .operands import NONE, Eight, Tensor
 from .planning import Planning
 from .polyphase import first_of, has_channels_first, is_divided
+from .tensors import is_double
 
 SLIDING_THREADS = 128  # NVIDIA H200: 64 at 0.98, 256 at 0.99
 "threads in a group"
@@ -320,7 +321,7 @@ def priced(slide: Slide, block: Block) -> Block:
 def is_slid(op: Definition, shader: DefinitionShader, axes: Axes) -> bool:
     """Whether the shader can slide the window of this description."""
     factors, output, counted_at = op.factors, op.tensors[shader.sliding.output], op.sliding.counted
-    is_straight = len(axes) > 0 and not op.is_double and len(axes) + 2 == len(output.sizes)
+    is_straight = len(axes) > 0 and not is_double(op.tensors) and len(axes) + 2 == len(output.sizes)
     if factors.applies:
         is_straight = is_straight and has_channels_first(factors, output) and factors.right[0] == 0
     for d, tap in enumerate(counted_at.taps):  # taps are as far apart in the box in which they count

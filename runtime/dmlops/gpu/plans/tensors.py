@@ -82,3 +82,8 @@ def unsigned_name(bits: int) -> str:
 def are_native(tensors: Tensors) -> bool:
     """Whether casts convert the elements of all tensors, as fast passes do."""
     return all(tensor.is_native for tensor in tensors)
+
+
+def is_double(tensors: Tensors) -> bool:
+    """Whether an output has double precision, in which floats are then computed."""
+    return any(tensor.is_output and tensor.is_float and tensor.bits == 64 for tensor in tensors)
