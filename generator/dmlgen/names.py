@@ -71,8 +71,7 @@ HLSL_WORDS = words(
 )
 _HLSL_VARIABLES = words(  # of the templates
     """
-    at count dimensions group groupColumns halving inner item multiplier outer params place rest shift size
-    thread value
+    at count dimensions group groupColumns inner item outer params place reciprocal rest size thread value
     """
 )
 _HLSL_NUMBERED = re.compile(

@@ -2,11 +2,7 @@
 
 struct Dimension
 {
-    uint size;  // vectors or elements
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-    uint4 strides[$quarters];  // of the inputs and of the output
+    uint4 quarters[$quarters];  // size in vectors or elements, its reciprocal, the strides of the inputs and of the output
 };
 
 $resources
@@ -16,11 +12,11 @@ $resources
     Dimension dimensions[$rank];  // outermost first
 };
 
-// n / size for every n below 2^32
-uint DivideBySize(uint n, Dimension dimension)
+// n / size, by way of (2^32 - 1) / size rounded down, which makes the estimate fall short by at most 1
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
-    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
-    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
+    return below + (uint)(n - below * size >= size);
 }
 
 $functions
@@ -41,11 +37,12 @@ $loaded
         [unroll]
         for (int d = $rank - 1; d >= 0; d--)
         {
-            const uint outer = d > 0 ? DivideBySize(rest, dimensions[d]) : 0;
+            const uint size = dimensions[d].quarters[0].x;
+            const uint outer = d > 0 ? DivideBySize(rest, size, dimensions[d].quarters[0].y) : 0;
             [unroll]
             for (uint quarter = 0; quarter < $quarters; quarter++)
             {
-                const uint4 step = (rest - outer * dimensions[d].size) * dimensions[d].strides[quarter];
+                const uint4 step = (rest - outer * size) * dimensions[d].quarters[quarter];
                 places[u][quarter] = d == $rank - 1 ? step : places[u][quarter] + step;
             }
             rest = outer;

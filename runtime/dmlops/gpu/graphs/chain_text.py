@@ -64,7 +64,7 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
     results = ", ".join(f"results[{k}]" for k in range(vector))
     _, _, body = files(__package__).joinpath("chain.hlsl").read_text("utf-8").partition("\n\n")
     return Template(body).substitute(
-        quarters=(count + 4) // 4,
+        quarters=(count + 6) // 4,
         resources="\n".join(resources),
         constants=count + 1,
         head=(count + 5) // 4,
@@ -336,7 +336,7 @@ def _entries(one: Tensor, vector: int) -> str:
 
 def _place(number: int) -> str:
     """The offset of the first element of vector u in a tensor."""
-    return f"places[u][{number // 4}].{'xyzw'[number % 4]}"
+    return f"places[u][{(number + 2) // 4}].{'xyzw'[(number + 2) % 4]}"
 
 
 @lru_cache(maxsize=512)

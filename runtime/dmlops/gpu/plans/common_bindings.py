@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .definition_types import Definition, DefinitionShader
-from .loops import CommonConstants, Lists, Words, padded
+from .loops import CommonConstants, Lists, Words, padded, reciprocal_of
 from .operands import NO_MEMBER, Eight, Sizes
 from .planning import Planning
 from .reasons import Reason
@@ -33,11 +33,6 @@ def eight(out: Planning, entries: Sizes) -> Eight:
     for entry in entries:
         words.append(entry if 0 <= entry < 2**31 else counted(out, entry))
     return padded(words)
-
-
-def reciprocals(divisors: Eight) -> Eight:
-    """The multipliers with which shaders divide; divisors below 1 are treated as 1."""
-    return [(2**32 - 1) // max(divisor, 1) for divisor in divisors]
 
 
 def dimension_of_rows(sizes: Sizes) -> int:
@@ -105,7 +100,7 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
         else:
             lists.extend(eight(out, listed))
     for place in shader.divisors:
-        lists.extend(reciprocals(lists[8 * place : 8 * place + 8]))
+        lists.extend([reciprocal_of(divisor) for divisor in lists[8 * place : 8 * place + 8]])
     fused = define_activations(out, op, shader)
     if shader.is_fused:
         if len(op.activations) > 1:

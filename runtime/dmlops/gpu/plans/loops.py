@@ -43,14 +43,11 @@ Loops = Annotated[list[Loop], 16]
 
 
 class Dimension(NamedTuple):
-    """A loop in a shader: its size, three numbers that divide by it, and strides."""
+    """A loop in a shader: its size, a number that divides by it, and strides."""
 
     size: int
     "elements, or vectors of them"
-    multiplier: int
-    "these three divide by size"
-    halving: int
-    shift: int
+    reciprocal: int
     strides: Row
 
 
@@ -171,16 +168,14 @@ def in_steps(loop: Loop, step: int) -> Loop:
     return Loop(loop.size // step, [step * stride for stride in loop.strides])
 
 
-def dimension(size: int, strides: Row) -> Dimension:
-    """A loop as shaders take it.
+def reciprocal_of(size: int) -> int:
+    """The number with which shaders divide by a size; by 1, if that is less."""
+    return (2**32 - 1) // max(size, 1)
 
-    With q = multiplier * n >> 32, n // size is (q + (n - q >> halving)) >> shift for every n below 2**32:
-    figure 4.1 of Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
-    """
-    bits = (size - 1).bit_length()
-    multiplier = 2**32 * ((1 << bits) - size) // size + 1
-    halving = 1 if size > 1 else 0
-    return Dimension(size, multiplier, halving, bits - halving, strides)
+
+def dimension(size: int, strides: Row) -> Dimension:
+    """A loop as shaders take it."""
+    return Dimension(size, reciprocal_of(size), strides)
 
 
 def dimensions(loops: Loops) -> Dimensions:
