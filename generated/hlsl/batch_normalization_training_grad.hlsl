@@ -86,9 +86,8 @@ typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientEle
 struct Dimension
 {
     uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving, shift, inputStride, inputGradientStride, meanStride, varianceStride, scaleStride,
-        outputGradientStride, outputScaleGradientStride, outputBiasGradientStride;
+    uint reciprocal, inputStride, inputGradientStride, meanStride, varianceStride, scaleStride, outputGradientStride,
+        outputScaleGradientStride, outputBiasGradientStride, reserved0, reserved1;
 };
 
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
@@ -106,12 +105,15 @@ struct Dimension
     Dimension rowLoops[REDUCED_RANK];
 };
 
-// n / size for every n below 2^32
-uint DivideBySize(uint n, Dimension dimension)
+// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
+// by 1 at most, so the estimate falls short of the quotient by at most 1.
+uint Divided(uint n, uint size, uint reciprocal)
 {
-    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
-    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
+    return below + (uint)(n - below * size >= size);
 }
+
+uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with

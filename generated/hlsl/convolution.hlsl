@@ -239,8 +239,7 @@ struct Activation
 struct Dimension
 {
     uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving, shift;
+    uint reciprocal, reserved0, reserved1;
 };
 
 struct WindowAxis
@@ -297,12 +296,15 @@ struct WindowAxis
 #endif
 };
 
-// n / size for every n below 2^32
-uint DivideBySize(uint n, Dimension dimension)
+// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
+// by 1 at most, so the estimate falls short of the quotient by at most 1.
+uint Divided(uint n, uint size, uint reciprocal)
 {
-    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
-    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
+    return below + (uint)(n - below * size >= size);
 }
+
+uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate; entries from `length` on are 0
 struct List
@@ -357,14 +359,6 @@ int64_t FloorQuotient(int64_t a, int64_t b)
 
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
-{
-    const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
-    return below + (uint)(n - below * size >= size);
-}
 
 // By a divisor of 1 or more. Without branches, compilers compute each quotient once.
 int FloorQuotient(int a, int b, int reciprocal)

@@ -459,9 +459,7 @@ typedef struct dmlops_plan_Loop {
 
 typedef struct dmlops_plan_Dimension {
     int64_t size;
-    int64_t multiplier;
-    int64_t halving;
-    int64_t shift;
+    int64_t reciprocal;
     dmlops_plan_int_16 strides;
 } dmlops_plan_Dimension;
 
@@ -2240,9 +2238,7 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_put_Dimension(
     dmlops_planning* planning, const dmlops_plan_Dimension* record) {
     dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->multiplier);
-    dmlops_put_word(planning, record->halving);
-    dmlops_put_word(planning, record->shift);
+    dmlops_put_word(planning, record->reciprocal);
     dmlops_put_words(planning, record->strides.items, record->strides.count);
 }
 
@@ -2533,6 +2529,7 @@ DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_pl
     result);
 DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t step,
     dmlops_plan_Loop* result);
+DMLOPS_CALLED int64_t dmlops_plan_reciprocal_of(dmlops_planning* planning, int64_t size);
 DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const dmlops_plan_int_16* strides,
     dmlops_plan_Dimension* result);
 DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
@@ -2645,8 +2642,6 @@ DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
-DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
-    dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result);
@@ -3196,19 +3191,17 @@ DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* A loop as shaders take it. With q = multiplier * n >> 32, n // size is (q + (n - q >> halving)) >> shift for every n
-   below 2**32: figure 4.1 of Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994). */
+/* The number with which shaders divide by a size; by 1, if that is less. */
+DMLOPS_CALLED int64_t dmlops_plan_reciprocal_of(dmlops_planning* planning, int64_t size) {
+    (void)planning;
+    return dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1), dmlops_max(size, 1));
+}
+
+/* A loop as shaders take it. */
 DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const dmlops_plan_int_16* strides,
     dmlops_plan_Dimension* result) {
-    (void)planning;
-    int64_t bits = dmlops_bit_length(dmlops_subtract(size, 1));
-    int64_t multiplier = dmlops_add(dmlops_divide(dmlops_multiply(INT64_C(4294967296), dmlops_subtract(dmlops_shift(1,
-        bits), size)), size), 1);
-    int64_t halving = (size > 1) ? 1 : 0;
     result->size = size;
-    result->multiplier = multiplier;
-    result->halving = halving;
-    result->shift = dmlops_subtract(bits, halving);
+    result->reciprocal = dmlops_plan_reciprocal_of(planning, size);
     dmlops_plan_int_16_copy(&result->strides, strides);
     return;
 }
@@ -4423,18 +4416,6 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* The multipliers with which shaders divide; divisors below 1 are treated as 1. */
-DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
-    dmlops_plan_int_8* result) {
-    result->count = 0;
-    for (int64_t each_1 = 0; each_1 < divisors->count; ++each_1) {
-        const int64_t divisor = divisors->items[each_1];
-        dmlops_plan_int_8_append(planning, result, dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1),
-            dmlops_max(divisor, 1)));
-    }
-    return;
-}
-
 /* The last dimension along which a box of these sizes has several coordinates, 0 if none has. */
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
     (void)planning;
@@ -4548,16 +4529,14 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     }
     for (int64_t each_3 = 0; each_3 < shader->divisors.count; ++each_3) {
         const int64_t place = shader->divisors.items[each_3];
-        dmlops_plan_int_8 made_4;
+        dmlops_plan_int_512 made_4;
         made_4.count = 0;
         for (int64_t each_5 = dmlops_clip(dmlops_multiply(8, place), lists.count); each_5 <
             dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), lists.count); ++each_5) {
-            const int64_t item = lists.items[each_5];
-            dmlops_plan_int_8_append(planning, &made_4, item);
+            const int64_t divisor = lists.items[each_5];
+            dmlops_plan_int_512_append(planning, &made_4, dmlops_plan_reciprocal_of(planning, divisor));
         }
-        dmlops_plan_int_8 made_6;
-        dmlops_plan_reciprocals(planning, &made_4, &made_6);
-        dmlops_plan_int_512_extend(planning, &lists, made_6.count, made_6.items);
+        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     dmlops_plan_Fused fused;
     dmlops_plan_define_activations(planning, op, shader, &fused);

@@ -82,6 +82,6 @@ def _field(one: Field, own: Mapping[str, Sequence[Declaration]]) -> Sequence[Dec
 
 
 def _padding(declared: Iterable[Declaration]) -> list[Declaration]:
-    """What fills the last vector."""
+    """The words that fill the last vector."""
     words = sum(WORDS[one.type] for one in declared if not one.length)
     return [Declaration("uint", f"reserved{number}") for number in range(-words % VECTOR)]
