@@ -2,14 +2,13 @@
 
 The window moves over all dimensions but the first two; taps outside of the tensor are ignored. What is folded
 is a function of one element, or an integer element minus its zero point, which may depend on the channel.
-Outputs are functions of the result, of the place of the greatest element within the window, of whether there
-is any element at all, and of how many taps are in a box.
+The output is a function of the result and of how many taps are in a box. If there are other outputs, such as
+where the greatest element is, the pass suits descriptions without these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
@@ -24,30 +23,29 @@ from dmlgen.schedules.tensor_facts import TensorFacts
 _TAPS = "term for w in ndindex(sizes) if in_bounds(place, WholeTensor.Sizes[2:])"
 
 COUNTED = ir.Local("counted", ir.INT, varies=True)
-CHOSEN = ir.Local("chosen", ir.INTS, varies=True)
-IS_ANY = ir.Local("isAny", ir.BOOL, varies=True)
-"""In the expressions of outputs: how many taps are in the box, the place of the greatest element, and whether
-there is one."""
+"""In the expression of the output: how many taps are in the box."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box of these sizes, and the coordinates of a window's taps in it."""
+    """A box of these sizes, and the coordinates in it of a window's taps: `first` for the first one of the
+    first element, and others as far from it as on the tensor."""
 
-    place: Linear
+    first: ir.Expr
     sizes: ir.Expr
 
 
 @dataclass(frozen=True)
 class Sliding(FastForm):
-    """A faster way to compute outputs from a fold over a window of `tensor` (`schedules`).
+    """A faster way to compute `output` from a fold over a window of `tensor` (`schedules`).
 
     The window, of `sizes`, moves over the dimensions of tensor and output from the third on; `place` are the
     coordinates of its taps. `fold` is the fold as defined, `term` what is folded, as a function of the local
-    `element`, from which `less` is subtracted unless it is None, and `values` are the outputs as functions of
-    the local `total`. They may also depend on the number of taps in the box `counted`.
+    `element`, from which `less` is subtracted unless it is None, and `value` is the output as a function of
+    the local `total`. It may also depend on the number of taps in the box `counted`.
     """
 
+    output: str
     tensor: str
     sizes: ir.Expr
     place: Linear
@@ -56,15 +54,15 @@ class Sliding(FastForm):
     element: ir.Local
     term: ir.Expr
     less: ir.Expr | None
-    values: Mapping[str, ir.Expr]
+    value: ir.Expr
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
-    """The fold over a window that the outputs of a definition amount to."""
-    outputs = {name: written(value, {}) for name, value in defines.outputs.items()}
-    folds = dict.fromkeys(fold for value in outputs.values() for fold in folds_of(value))
+    """The fold over a window that the first output of a definition amounts to."""
+    output, value = next((name, written(value, {})) for name, value in defines.outputs.items())
+    folds = dict.fromkeys(folds_of(value))
     totals = [one for one in folds if one.kind in ("sum", "product", "min", "max") and loads_of(one.body)]
-    if defines.tensors or len(totals) != 1 or not facts.is_certain(next(iter(outputs))):
+    if defines.tensors or len(totals) != 1 or not facts.is_certain(output):
         return None
     fold = written(totals[0], {})  # numbers variables as if it stood alone
     assert isinstance(fold, ir.Reduce)
@@ -92,20 +90,17 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
         match written(one, {}):
             case same if same == fold:
                 new[one] = ir.Local("total", fold.type, varies=True)
-            case ir.Reduce("argmax", fold.loops, fold.body):
-                new[one] = CHOSEN
-            case ir.Reduce("any", (ir.Loop(found.w, ir.ZERO, found.sizes, None),), fold.condition):
-                new[one] = IS_ANY
             case ir.Reduce("sum", (ir.Loop(found.w, ir.ZERO, found.sizes, condition),), ir.ONE) if (
                 counted is None
             ):
-                counted, new[one] = _box(condition, found.w), COUNTED
+                counted, new[one] = _box(condition, found.w, place), COUNTED
             case _:
                 raise Unfit
-    values = {name: ir.substitute(value, new) for name, value in outputs.items()}
-    if any(one.tensor == load.tensor for one in loads_of(*values.values())):
+    value = ir.substitute(value, new)
+    if any(one.tensor == load.tensor for one in loads_of(value)):
         raise Unfit
     return Sliding(
+        output=output,
         tensor=load.tensor.name,
         sizes=found.sizes,
         place=place,
@@ -114,15 +109,16 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
         element=element,
         term=term,
         less=less,
-        values=values,
+        value=value,
     )
 
 
-def _box(condition: ir.Expr | None, w: ir.Local) -> Box:
+def _box(condition: ir.Expr | None, w: ir.Local, place: Linear) -> Box:
     """The box that a condition restricts taps to; it may depend on the description."""
     if (found := match("then if test else otherwise", condition)) and is_known(found.test):
-        return either(found.test, _box(found.then, w), _box(found.otherwise, w))
+        return either(found.test, _box(found.then, w, place), _box(found.otherwise, w, place))
     box = fit("in_bounds(place, sizes)", condition)
-    if not is_known(box.sizes):
+    here = linear(box.place, w)
+    if not is_known(box.sizes) or replace(here, first=place.first) != place:
         raise Unfit
-    return Box(linear(box.place, w), box.sizes)
+    return Box(here.first, box.sizes)

@@ -57,7 +57,7 @@ _FORMS: tuple[tuple[str, Mapping[str, str], str], ...] = (
         GEMM MATRIX_MULTIPLY_INTEGER QUANTIZED_LINEAR_MATRIX_MULTIPLY
         MATRIX_MULTIPLY_INTEGER_TO_FLOAT
     """),
-    ("sliding", {"tensor": "InputTensor"}, """
+    ("sliding", {"output": "OutputTensor", "tensor": "InputTensor"}, """
         AVERAGE_POOLING LP_POOLING MAX_POOLING MAX_POOLING1 MAX_POOLING2 LP_POOLING1 AVERAGE_POOLING1
         QUANTIZED_LINEAR_AVERAGE_POOLING
     """),

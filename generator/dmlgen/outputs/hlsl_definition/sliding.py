@@ -11,7 +11,6 @@ from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.plans.params import Declaration
-from dmlgen.schedules.access import Linear
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
 
@@ -24,24 +23,24 @@ WEIGHTS = (
 
 @dataclass(frozen=True)
 class SlidingPass(FormPass):
-    """The pass that computes outputs by a fold over a window of `tensor`.
+    """The pass that computes an output by a fold over a window of `tensor`.
 
     `type` and `start` are those of the result, `element` is the type of an element that `term` is a function
-    of; `turn` adds a term to a result. `values` are the texts of outputs, by member. If there are `weights`,
-    terms are multiplied by their elements. `less` is the text of what is subtracted from terms, "" for
+    of; `turn` adds a term to a result. `value` is the text of the output. If there are `weights`, terms are
+    multiplied by their elements. `less` is the text of what is subtracted from terms, "" for
     nothing; if something is, weights have a zero point, too. `sliding` is the form, unless that is a
     contraction, which has the text of its output itself.
     """
 
     tensor: ShaderTensor
     weights: ShaderTensor | None
-    outputs: tuple[ShaderTensor, ...]
+    output: ShaderTensor
     type: str
     start: str
     element: str
     term: str
     turn: str
-    values: Mapping[str, str]
+    value: str
     sliding: Sliding | None
     less: str
     field = "sliding"
@@ -49,13 +48,8 @@ class SlidingPass(FormPass):
     params = "SlidingParams"
 
     @property
-    def output(self) -> ShaderTensor:
-        """The output that holds the result; others may be absent."""
-        return self.outputs[0]
-
-    @property
     def counts(self) -> bool:
-        """Whether outputs depend on how many taps are in a box."""
+        """Whether the output depends on how many taps are in a box."""
         return self.sliding is not None and self.sliding.counted is not None
 
     @property
@@ -68,18 +62,16 @@ class SlidingPass(FormPass):
         sliding = self.sliding
         if sliding is None:
             return {}
-        found = {"sizes": sliding.sizes} | _coordinates("window", sliding.place)
-        if (counted := sliding.counted) is not None:
-            found |= {"box": counted.sizes} | _coordinates("counted", counted.place)
+        place, counted = sliding.place, sliding.counted
+        found = {"sizes": sliding.sizes}
+        found |= {"window.first": place.first, "window.steps": place.steps, "window.taps": place.taps}
+        if counted is not None:
+            found |= {"box": counted.sizes, "counted": counted.first}
         return {f"sliding.{name}": node for name, node in found.items()}
 
     def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         weights = WEIGHTS if self.weights is not None else ()
         return {"weights": [Declaration("uint", one) for one in weights]}
-
-
-def _coordinates(name: str, place: Linear) -> dict[str, ir.Expr]:
-    return {f"{name}.first": place.first, f"{name}.steps": place.steps, f"{name}.taps": place.taps}
 
 
 def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> SlidingPass:
@@ -89,13 +81,13 @@ def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> Slidi
         number=number,
         tensor=printer.tensors[sliding.tensor],
         weights=None,
-        outputs=tuple(printer.tensors[name] for name in sliding.values),
+        output=printer.tensors[sliding.output],
         type=type_,
         start=start,
         element=type_name(sliding.element.type),
         term=term,
         turn=turn,
-        values={name: printer.made(name, value) for name, value in sliding.values.items()},
+        value=printer.made(sliding.output, sliding.value),
         sliding=sliding,
         less="" if sliding.less is None else printer.as_int(sliding.less),
     )
@@ -110,13 +102,13 @@ def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> S
         number=number,
         tensor=printer.tensors[contraction.right.tensor],
         weights=printer.tensors[contraction.left.tensor],
-        outputs=(printer.tensors[contraction.output],),
+        output=printer.tensors[contraction.output],
         type=type_,
         start="0",
         element=type_,
         term="element",
         turn="result = mad(weight, term, result);",
-        values={},
+        value="",
         sliding=None,
         less="RightZeroPoint(at)" if contraction.of_bytes else "",
     )

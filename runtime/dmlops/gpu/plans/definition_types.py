@@ -192,12 +192,12 @@ class Frame(NamedTuple):
 
 class Sliding(NamedTuple):
     """A window of `sizes` over the dimensions of a tensor from the third on; no sizes if there is none. The
-    taps at the coordinates `counted` that are inside of a `box` of these sizes are counted, unless it is
-    empty."""
+    taps inside of a `box` of these sizes are counted, unless it is empty; there the first one for element 0
+    is at `counted`."""
 
     sizes: Sizes = ()
     window: Frame = Frame()
-    counted: Frame = Frame()
+    counted: Sizes = ()
     box: Sizes = ()
 
 

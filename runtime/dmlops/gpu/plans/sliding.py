@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 
 from .common_bindings import counted
 from .definition_types import Definition, DefinitionShader, Frame
-from .gemm_view import Factors, Matrices
+from .gemm_view import Matrices
 from .loops import (
     COUNT_LIMIT,
     CommonConstants,
@@ -32,7 +32,7 @@ from .loops import (
     in_digits,
     times,
 )
-from .operands import NONE, Eight, Tensor
+from .operands import NONE, Eight
 from .planning import Planning
 from .polyphase import first_of, has_channels_first, is_divided
 from .tensors import is_double
@@ -88,22 +88,18 @@ Axes = Annotated[list[WindowAxis], 8]
 
 class Slide(NamedTuple):
     """The window along its dimensions, the `depth` of sums over channels, 0 if there are none, and the number
-    of output elements. Threads may share windows unless other outputs want the place of an element
-    (`is_shared`).
+    of output elements.
 
-    Neighboring threads follow dimension `adjacent` of the output: the last one, if `is_across`, or one that
-    the window does not move along. Along it, `vector` elements of the tensor form aligned vectors, and
-    `stored` of the output, which `is_packed` if words hold several of its elements. A block has `channels`
-    adjacent ones of the tensor, if `is_own`, or a divisor of so many rows of weights, for the same elements.
+    Neighboring threads follow the output's last dimension if `is_across`, else its channels, each of which
+    has its own elements. Along it, `vector` elements of the tensor form aligned vectors, and `stored` of the
+    output, which `is_packed` if words hold several of its elements. The channels of a block divide
+    `channels`: those of a vector, or the rows of weights for the same elements.
     """
 
     axes: Axes
     depth: int
     outputs: int
-    is_shared: bool
-    adjacent: int
     is_across: bool
-    is_own: bool
     channels: int
     vector: int
     stored: int
@@ -174,7 +170,7 @@ def window_axes(op: Definition, shader: DefinitionShader) -> Axes:
                 divisor=window.right_divisors[d] if op.factors.applies else 1,
                 elements=output.sizes[d + 2],
                 weightsStep=window.left_taps[d] * weights.strides[d + 2] if op.factors.applies else 0,
-                countFirst=sliding.counted.first[d] if is_counted else 0,
+                countFirst=sliding.counted[d] if is_counted else 0,
                 countLimit=sliding.box[d] if is_counted else 0,
             )
         )
@@ -196,30 +192,20 @@ def axis_words(out: Planning, axis: WindowAxis) -> WindowAxis:
 
 def slide_of(op: Definition, shader: DefinitionShader, rows: int) -> Slide:
     """The window of a description, and what else decides how threads work on it. Neighbors follow the last
-    dimension unless elements are closer along another one that the window does not move along: the channels
-    of channels-last tensors. A channel group has so many `rows` of weights, or there are none."""
+    dimension unless channels are closer, of which each has its own elements: those of channels-last tensors.
+    A channel group has so many `rows` of weights, or there are none."""
     factors, tensor, output = op.factors, op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
-    last = len(output.sizes) - 1
-    adjacent, is_shared = last, True
-    for d in range(2):
-        is_apart = d == 0 or not factors.applies or factors.window.groups > 1  # sums are over channels
-        is_adjacent = output.sizes[d] > 1 and output.strides[d] == 1
-        if is_apart and is_adjacent and tensor.strides[d] < tensor.strides[-1]:
-            adjacent = d
-    for place, one in enumerate(op.tensors):
-        is_other = place != shader.sliding.output and one.is_output and one.is_present
-        is_shared = is_shared and not is_other
+    is_own = not factors.applies or (factors.window.groups > 1 and max(rows, factors.depth) == 1)
+    is_adjacent = output.sizes[1] > 1 and output.strides[1] == 1
+    is_across = not is_own or not is_adjacent or tensor.strides[1] >= tensor.strides[-1]
+    adjacent = len(output.sizes) - 1 if is_across else 1
     vector = aligned_vector(tensor, adjacent)
-    is_own = adjacent == 0 or (adjacent < last and (not factors.applies or max(rows, factors.depth) == 1))
     return Slide(
         axes=window_axes(op, shader),
         depth=factors.depth if factors.applies else 0,
         outputs=element_count(output.sizes),
-        is_shared=is_shared,
-        adjacent=adjacent,
-        is_across=adjacent == last,
-        is_own=is_own,
-        channels=vector if is_own else max(rows, 1),
+        is_across=is_across,
+        channels=max(rows, 1) if is_across else vector,
         vector=vector,
         stored=aligned_vector(output, adjacent),
         is_packed=output.bits < 16,
@@ -254,7 +240,7 @@ def block_at(slide: Slide, unrolled: int, rows: int, columns: int, channels: int
     layers = max(slide.depth, 1)
     for axis in slide.axes[: len(slide.axes) - unrolled]:
         layers = times(layers, axis.taps)
-    rows, columns, loaded = rows * alike(down), columns * alike(across), channels if slide.is_own else 1
+    rows, columns, loaded = rows * alike(down), columns * alike(across), 1 if slide.is_across else channels
     return Block(unrolled, down, across, layers, rows, columns, channels, loaded, 1, 1, 0, 1, 0)
 
 
@@ -263,7 +249,7 @@ def is_held(slide: Slide, block: Block) -> bool:
     down, across, channels = block.down, block.across, block.channels
     if min(min(down.step, down.tap), min(across.step, across.tap)) < 1:
         return False
-    if slide.channels % channels > 0 or (slide.is_own and 1 < channels < slide.channels):
+    if slide.channels % channels > 0 or (not slide.is_across and 1 < channels < slide.channels):
         return False
     if block.rows > max(down.elements, alike(down)) or block.columns > max(across.elements, alike(across)):
         return False
@@ -276,8 +262,10 @@ def is_held(slide: Slide, block: Block) -> bool:
 
 def block_of(slide: Slide) -> Block:
     """The block of a thread with which all threads together take the least time."""
-    best = priced(slide, block_at(slide, 0, 1, 1, 1))
-    for unrolled in range(1 + min(len(slide.axes), 2)):
+    most = min(len(slide.axes), 2)
+    least = most if any(axis.divisor > 1 for axis in slide.axes) else 0
+    best = priced(slide, block_at(slide, least, 1, 1, 1))
+    for unrolled in range(least, 1 + most):
         for scale in range(48):  # to 4 times the rows, 8 times the columns, 4 channels
             block = block_at(slide, unrolled, 1 << scale % 3, 1 << scale // 3 % 4, 1 + scale // 12)
             if is_held(slide, block):
@@ -302,11 +290,7 @@ def priced(slide: Slide, block: Block) -> Block:
     blocks = slide.outputs // (down.elements * across.elements * block.channels)
     blocks = times(blocks, ceil_div(down.elements, block.rows) * ceil_div(across.elements, block.columns))
     shares = 1
-    while (
-        slide.is_shared
-        and 2 * shares <= min(SLIDING_SHARES, layers // 2)
-        and times(blocks, shares) < SLIDING_BUSY
-    ):
+    while 2 * shares <= min(SLIDING_SHARES, layers // 2) and times(blocks, shares) < SLIDING_BUSY:
         shares = 2 * shares
     elements = block.rows * block.columns * block.channels
     taps = ceil_div(down.taps, down.divisor) * ceil_div(across.taps, across.divisor)
@@ -319,21 +303,21 @@ def priced(slide: Slide, block: Block) -> Block:
 
 
 def is_slid(op: Definition, shader: DefinitionShader, axes: Axes) -> bool:
-    """Whether the shader can slide the window of this description."""
-    factors, output, counted_at = op.factors, op.tensors[shader.sliding.output], op.sliding.counted
+    """Whether the shader can slide the window of this description, which wants no other output."""
+    factors, output = op.factors, op.tensors[shader.sliding.output]
     is_straight = len(axes) > 0 and not is_double(op.tensors) and len(axes) + 2 == len(output.sizes)
+    for place, one in enumerate(op.tensors):
+        is_other = place != shader.sliding.output and one.is_output and one.is_present
+        is_straight = is_straight and not is_other
     if factors.applies:
         is_straight = is_straight and has_channels_first(factors, output) and factors.right[0] == 0
-    for d, tap in enumerate(counted_at.taps):  # taps are as far apart in the box in which they count
-        is_straight = is_straight and axes[d].tap > 0 and axes[d].tap == tap
-        is_straight = is_straight and axes[d].step == counted_at.steps[d]
     return is_straight
 
 
 def suits_sliding(op: Definition, shader: DefinitionShader, found: Matrices, least_rows: int) -> bool:
     """Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small
     channel groups that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional
-    steps require that all of the window is unrolled, bytes what tiles do."""
+    steps require that all of the window is unrolled."""
     window = op.factors.window
     if not op.factors.applies or len(window.sizes) == 0:
         return False
@@ -345,16 +329,10 @@ def suits_sliding(op: Definition, shader: DefinitionShader, found: Matrices, lea
     axes = window_axes(op, shader)
     if not is_slid(op, shader, axes) or (not is_few and products > SLIDING_PRODUCTS):
         return False
+    if any(axis.divisor > 1 for axis in axes[: max(len(axes) - 2, 0)]):
+        return False
     slide = slide_of(op, shader, found.rows)
     return is_held(slide, block_at(slide, min(len(axes), 2), 1, 1, 1))
-
-
-def weights_words(factors: Factors, tensor: Tensor, found: Matrices) -> Words:
-    """The addressing of weights, apart from their steps along the window, in the order of the shader's
-    constants."""
-    side = found.left
-    row_step = side.steps[1] if found.rows > 1 else side.matrix  # that of a block's channels
-    return [factors.depth, first_of(factors.window, tensor) % 2**32, row_step, side.depth, side.matrix]
 
 
 def weights_vector(slide: Slide, block: Block, words: Words, bits: int) -> int:
@@ -362,7 +340,7 @@ def weights_vector(slide: Slide, block: Block, words: Words, bits: int) -> int:
     down, across, taps = block.down, block.across, block.down.taps * block.across.taps
     are_adjacent = across.weightsStep == 1 and (down.taps == 1 or down.weightsStep == across.taps)
     are_adjacent = are_adjacent and words[1] == 0 and words[2] == taps and bits >= 16
-    is_whole = block.layers == 1 and slide.is_own and slide.adjacent == 1
+    is_whole = block.layers == 1 and not slide.is_across
     return block.channels if are_adjacent and is_whole else 1  # NVIDIA H200: 1 at 0.83
 
 
@@ -385,22 +363,22 @@ def plan_sliding(
     for d, size in enumerate(output.sizes):
         rows = block.rows if d == len(axes) and d > 1 else 1
         columns = block.columns if d == len(axes) + 1 else 1
-        channels = block.channels if d == (1 if slide.is_across else slide.adjacent) else 1
-        counts.append(ceil_div(size, rows * columns * channels))
-    order: Eight = [d for d in range(len(counts)) if d != slide.adjacent]
-    order.append(slide.adjacent)
+        counts.append(ceil_div(size, rows * columns * (block.channels if d == 1 else 1)))
+    adjacent = len(axes) + 1 if slide.is_across else 1
+    order: Eight = [d for d in range(len(counts)) if d != adjacent]
+    order.append(adjacent)
     groups = grid(out, times(element_count(counts), block.shares), SLIDING_THREADS, 1)
     out.define("PASS", shader.sliding.number)
     out.define("NUM_THREADS", SLIDING_THREADS)
     out.define("DIMENSION_ORDER", in_digits(order))
     weights: Words = []
     if op.factors.applies:
-        tensor = op.tensors[shader.sliding.weights]
-        weights.extend(weights_words(op.factors, tensor, found))
+        tensor, side = op.tensors[shader.sliding.weights], found.left
+        row_step = side.steps[1] if found.rows > 1 else side.matrix  # that of a block's channels
+        first = first_of(op.factors.window, tensor) % 2**32
+        weights.extend([op.factors.depth, first, row_step, side.depth, side.matrix])
         out.define("WEIGHTS_VECTOR", weights_vector(slide, block, weights, tensor.bits))
-        out.define("DIVIDED", int(any(axis.divisor > 1 for axis in axes[: len(axes) - block.unrolled])))
     out.define("WINDOW_VECTOR", block.vector)
-    out.define("WINDOW_CHANNELS", block.loaded)
     out.define("OUTPUT_VECTOR", block.stored)
     out.define("UNROLLED", block.unrolled)
     out.define("BLOCK_ROWS", block.rows)
