@@ -26,7 +26,6 @@ from dmlops.gpu.plans import (
     contraction,
     convolutions,
     definition,
-    int8_product,
     sparse_sum,
     tile_cost,
 )
@@ -60,8 +59,8 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "product": (
         Choice(contraction, "plan_tiles", _never),
         Choice(convolutions, "plan_window_tiles", _never),
-        Choice(int8_product, "plan_int8_tiles", _never),
-        Choice(convolutions, "plan_int8_tiles", _never),
+        Choice(definition, "plan_int8_products", _never),
+        Choice(convolutions, "plan_int8_window", _never),
     ),
     "skinny": (Choice(contraction, "is_skinny", _never),),
     "sliding": (

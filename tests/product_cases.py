@@ -175,14 +175,14 @@ def phases(kind: str) -> dict[str, Any]:
             t(1, 6, 11, 9), t(6, 9, 3, 5), Mode="CONVOLUTION", Strides=[2, 3], bias=False
         ),
         "groups, few channels": spread(
-            t(1, 12, 7, 6), t(12, 9, 3, 5), GroupCount=2, Strides=[2, 3], Dilations=[2, 1]
+            t(1, 12, 7, 6), t(12, 9, 3, 5), GroupCount=2, Strides=[1, 3], Dilations=[2, 1]
         ),
         "groups, with gaps": spread(
             t(2, 48, 5, 6, strides=(2400, 49, 8, 1)), t(48, 9, 4, 3), GroupCount=2, Strides=[2, 3]
         ),
         "groups, dilated, with gaps": spread(
-            t(2, 24, 7, 7, strides=(2000, 80, 11, 1)), t(24, 8, 3, 3), GroupCount=2, Dilations=[2, 3],
-            Strides=[2, 4],
+            t(2, 24, 7, 7, strides=(2000, 80, 11, 1)), t(24, 8, 3, 3), GroupCount=2, Dilations=[2, 1],
+            Strides=[1, 4],
         ),
         "line": spread(t(3, 16, 50), t(16, 9, 7), Strides=3, StartPadding=2, EndPadding=1),
         "three dimensions": spread(t(2, 40, 3, 4, 5), t(40, 20, 2, 3, 4), Strides=[1, 2, 3]),
@@ -193,7 +193,7 @@ def phases(kind: str) -> dict[str, Any]:
         "side by side, cut": spread(
             t(2, 32, 8, 8), t(32, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=1
         ),
-        "without products": spread(t(1, 16, 9, 9), t(16, 20, 2, 2), Strides=5, Dilations=2),
+        "without products": spread(t(1, 16, 9, 9), t(16, 20, 2, 2), Strides=5),
         "cut on all sides": spread(
             t(1, 16, 5, 7), t(16, 20, 5, 4), Strides=[3, 2], StartPadding=[4, 1], EndPadding=[3, 3]
         ),

@@ -206,7 +206,6 @@ LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256,
 """Of floats, the filter would be put in order first."""
 
 
-ORDERED = set(WINDOWS) - {"one place"}
 IN_PARTS = {"in parts", "in parts, odd", "a window, in parts", "a window, in parts, odd"}
 UNITS, DOTS = Capability.COOPERATIVE_MATRIX_INT8, Capability.DOT_PRODUCTS
 
@@ -225,8 +224,8 @@ def test_what_is_worth_a_tile() -> None:
     for name, desc in (CASES | WINDOWS).items():
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
         first = 2 if name in WINDOWS else 1
-        in_order = [first + 2] * (name in ORDERED)
-        assert passes(desc) == in_order + [first] + [first + 1] * (name in IN_PARTS), name
+        packing = [first + 2] * (name in WINDOWS)
+        assert passes(desc) == packing + [first] + [first + 1] * (name in IN_PARTS), name
     small = product("MatrixMultiplyInteger", of(S, 3, 4), of(S, 4, 7), "INT32")
     wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), F, **SCALES)
     long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8), "INT32")

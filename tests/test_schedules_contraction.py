@@ -237,6 +237,7 @@ def test_phases_that_meet_nothing_are_few() -> None:
     alone = of("FLOAT32", 1, 256, 1, 1), of("FLOAT32", 256, 64, 3, 3)
     assert passes(spread(*alone, Strides=3, **small)) == [4, 2, 3]
     assert passes(spread(*alone, Strides=4, **small)) == [0]
+    assert passes(spread(data, of("FLOAT32", 64, 64, 2, 2), Strides=2, Dilations=2)) == [0]
 
 
 def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,13 +253,14 @@ def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each phase of a backward convolution is a matrix; its weights are put in order, as those of several
-    taps."""
+    """Each phase of a backward convolution is a matrix; its weights are packed, as those of several taps, and
+    of one that may lie outside."""
     for name, desc in (CASES | WINDOWS | SPREAD | HALVES | FEW).items():
         assert desc.validate("6.4") == [], name
         found = passes(desc)
-        in_order = name in SPREAD or (hasattr(desc, "FilterTensor") and max(desc.FilterTensor.Sizes[2:]) > 1)
-        assert without_sums(found) == ([1] if name in FEW else [4, 2] if in_order else [2]), name
+        has_taps = hasattr(desc, "FilterTensor") and max(desc.FilterTensor.Sizes[2:]) > 1
+        packs = name in SPREAD or has_taps or name.endswith("one place, padded")
+        assert without_sums(found) == ([1] if name in FEW else [4, 2] if packs else [2]), name
         assert 3 in found or "in parts" not in name, name
     tile = gpu.plan(SPREAD["backward, in twos"]).dispatches[1].defines
     assert tile["PHASED"] == tile["PACKED"] == 1 and tile["RIGHT_VECTOR"] == 1

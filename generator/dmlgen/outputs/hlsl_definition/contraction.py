@@ -15,9 +15,9 @@ from dmlgen.schedules.contraction import Contraction
 
 WINDOW = (
     *("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides"),
-    *("windowDivisors", "windowPeriods", "windowLeftSteps"),
+    *("windowDivisors", "windowLeftSteps"),
 )
-TAPS = ("channels", "taps", "leftFirst", "leftMatrixStep")
+TAPS = ("channels", "ownChannels", "leftFirst", "leftMatrixStep")
 """Constants of a window, as the planner gives them."""
 
 
@@ -57,11 +57,6 @@ class ContractionPasses(FormPasses):
     def reads_more(self) -> bool:
         """Whether the element depends on other tensors besides the factors, such as scales or a bias."""
         return any(isinstance(part, ir.Load) for part in ir.walk(self.contraction.value))
-
-    @property
-    def phased(self) -> bool:
-        """Whether these are floats under a window, which may have phases and a packed left factor."""
-        return self.contraction.window is not None and not self.contraction.of_bytes
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:

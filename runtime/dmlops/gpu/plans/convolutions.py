@@ -7,22 +7,20 @@ from .contraction import COOPERATIVE_DIRECT_ROWS, suits_cooperative_matrix
 from .definition_types import Definition, DefinitionShader
 from .gemm_view import Contraction, is_of_bytes
 from .implicit_gemm import plan_window_tiles, windowed
-from .int8_product import plan_int8_tiles
+from .int8_product import plan_int8_window
 from .loops import element_count
 from .planning import Planning
-from .polyphase import is_upright, upright
+from .polyphase import upright
 from .sliding import plan_sliding, suits_sliding
 
 TILE_DIRECT_ROWS = 9  # NVIDIA H200: 4 at 0.4 to 1.2, 13 at 0.6 to 0.85
 "rows from which tiles pay with a window of several taps; below, windows slide over the input"
 TILE_POINT_ROWS = 4  # NVIDIA H200: 9 at 0.5 to 1.1
-"the same with a single tap"
+"the same with a single tap, or with bytes"
 COOPERATIVE_LARGE_ROWS = 6  # NVIDIA H200: 3 at 0.56 to 0.77 with 4 rows, 9 at 0.64 to 1.3 with 8
 "the same with windows of more taps than the next number"
 COOPERATIVE_LARGE_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
 "taps of a window up to which tiles pay from COOPERATIVE_DIRECT_ROWS rows"
-BYTES_DIRECT_ROWS = 4  # NVIDIA H200: 3 at 0.87 to 0.94 with 3 rows, 9 at 0.5 to 0.96
-"the same as TILE_DIRECT_ROWS with bytes"
 
 
 def plan_convolutions(
@@ -31,20 +29,15 @@ def plan_convolutions(
     """Plans the products with the window's taps in the order of their positions on the right factor: a
     backward convolution with steps of 1 becomes a forward one. False if the definition's own passes are as
     good."""
-    window = op.factors.window
-    if is_upright(window):
-        return plan_in_order(out, op, shader, contraction)
-    factors = op.factors._replace(window=upright(window))
+    factors = op.factors._replace(window=upright(op.factors.window))
     return plan_in_order(out, op._replace(factors=factors), shader, contraction._replace(factors=factors))
 
 
 def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
     """The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input."""
-    if of_bytes:
-        return BYTES_DIRECT_ROWS
-    if is_cooperative:
+    if is_cooperative and not of_bytes:
         return COOPERATIVE_DIRECT_ROWS if taps <= COOPERATIVE_LARGE_TAPS else COOPERATIVE_LARGE_ROWS
-    return TILE_POINT_ROWS if taps == 1 else TILE_DIRECT_ROWS
+    return TILE_POINT_ROWS if of_bytes or taps == 1 else TILE_DIRECT_ROWS
 
 
 def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader, contraction: Contraction) -> bool:
@@ -53,7 +46,7 @@ def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader, contr
     of_bytes = is_of_bytes(contraction)
     if of_bytes and not found.is_worth:
         return False
-    has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
+    has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= TILE_POINT_ROWS
     is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, contraction, found)
     taps = element_count(op.factors.window.sizes)
     least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
@@ -61,5 +54,5 @@ def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader, contr
     if suits_sliding(op, shader, found, least_rows) and not has_small_tiles:
         return plan_sliding(out, op, shader, contraction.constants, found)
     if of_bytes:
-        return plan_int8_tiles(out, contraction, found)
+        return plan_int8_window(out, contraction, found)
     return plan_window_tiles(out, contraction, found)

@@ -4,20 +4,19 @@ of four bytes.
 Tiles of the factors are stored in shared memory line by line, with the bytes of a sum adjacent, regardless of
 the tensors' layouts; a wave multiplies 16x16 blocks of them. There all bytes are signed: UINT8 is biased by
 -128. Zero points are accounted for at the end, by the sums of the lines: sum((a - x) (b - y)) = sum(a b) - x
-sum(b - y) - y sum(a). A convolution packs both factors first, the channels of a pixel adjacent.
+sum(b - y) - y sum(a). A convolution packs both factors first, the channels of a pixel adjacent, and padded to
+whole vectors.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, Side, axis_steps, matrices_of, output_vector, side_vector
-from .implicit_gemm import Packing, begin_packed, pack, product_window, unpacked_window
+from .implicit_gemm import Packing, Row, left_items, packed_side, plan_window_product
 from .loops import MAX_COUNT, MULTIPROCESSORS, ceil_div, element_count, times
 from .operands import NONE, Eight
 from .planning import Planning
-from .product import Product, multiply, no_window, partial_vectors
+from .product import Product, partial_vectors, plan_product
 from .tile_cost import Choice, Rates, Tile, Tiles, choose_tile, split_of, tile_count
 
 COOPERATIVE_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
@@ -34,19 +33,6 @@ DOT_LATENCY = 210  # NVIDIA H200, fitted
 "nanoseconds of a step in which a group only waits"
 DOT_ALONE = 60  # NVIDIA H200, fitted
 "percentage of the rate that a group reaches alone"
-BYTES_DEEP = 4  # NVIDIA H200: 2 at 0.7 to 1.0, 12 at 0.88, 24 at 0.72 to 1.0
-"channels up to which they are padded to vectors of 4 bytes; more are padded to 16"
-
-
-class BytePacking(NamedTuple):
-    """The packed factors of a convolution: `vector` bytes are loaded at once, each channel group has `padded`
-    bytes per pixel, and a row of the left factor takes `pitch` bytes. Items are vectors."""
-
-    vector: int
-    padded: int
-    pitch: int
-    left_items: int
-    right_items: int
 
 
 def line_vector(side: Side, axis: int, lines: int, depth: int) -> Side:
@@ -140,51 +126,6 @@ def choose_byte_tile(found: Matrices, is_cooperative: bool) -> Choice:
     return choose_tile(found, byte_window_tiles(), rates, True)
 
 
-def byte_packing(op: Contraction, found: Matrices) -> BytePacking:
-    """The packing of a convolution's factors. Few channels are not worth padding to whole vectors."""
-    window, right = op.factors.window, op.right
-    channels = op.factors.depth
-    vector = 16 if channels % 16 == 0 or channels > BYTES_DEEP else 4
-    padded = ceil_div(channels, vector) * vector
-    pitch = ceil_div(times(element_count(window.sizes), padded), 16) * 16
-    groups = max(window.groups, 1)
-    pixels = element_count(right.sizes) // right.sizes[1]
-    return BytePacking(
-        vector,
-        padded,
-        pitch,
-        times(times(found.rows, groups), pitch // vector),
-        times(times(pixels, groups), padded // vector),
-    )
-
-
-def packed_factors(op: Contraction, found: Matrices, layout: BytePacking) -> Matrices:
-    """The matrices with packed factors."""
-    right, output = op.right, op.output
-    image = layout.padded * (right.sizes[1] // op.factors.depth)
-    for d, size in enumerate(right.sizes):
-        image = times(image, size) if d > 1 else image
-    return found._replace(
-        depth=times(element_count(op.factors.window.sizes), layout.padded),
-        left=Side(
-            axis_steps(output, found.row_axis, layout.pitch), 1, times(found.rows, layout.pitch), True, 16
-        ),
-        right=Side(axis_steps(output, op.factors.right[0], image), 1, 0, True, layout.vector),
-    )
-
-
-def pixel_strides(op: Contraction, layout: BytePacking) -> Eight:
-    """Strides in bytes along each dimension of the window, in the packed right factor."""
-    right = op.right
-    strides: Eight = []
-    for d in range(len(op.factors.window.sizes)):
-        stride = layout.padded * (right.sizes[1] // op.factors.depth)
-        for later, size in enumerate(right.sizes):
-            stride = times(stride, size) if later > d + 2 else stride
-        strides.append(stride)
-    return strides
-
-
 def byte_product(out: Planning, op: Contraction, found: Matrices, factors: Matrices) -> Product:
     """The tile, and k split into parts. There are partial sums also where cooperative matrices cannot store
     the output: storing bytes one by one takes atomics, which do not mix with them."""
@@ -198,50 +139,39 @@ def byte_product(out: Planning, op: Contraction, found: Matrices, factors: Matri
     return Product(chosen.tile, split, in_parts, found, factors, is_cooperative)
 
 
-def define_signs(out: Planning, op: Contraction) -> None:
-    """The macros of the types of bytes."""
-    out.define("LEFT_UNSIGNED", int(not op.left.is_signed))
-    out.define("RIGHT_UNSIGNED", int(not op.right.is_signed))
-
-
 def plan_int8_products(out: Planning, op: Contraction) -> bool:
-    """False if the definition's own passes are as good."""
-    return plan_int8_tiles(out, op, matrices_of(op))
-
-
-def plan_int8_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
-    """One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are
-    partial sums. False if there is too little to compute."""
+    """One dispatch, followed by one if there are partial sums. False if the definition's own passes are as
+    good."""
+    found, depth = matrices_of(op), op.factors.depth
     if not found.is_worth:
         return False
-    is_windowed, channels = found.column_axis == NONE, op.factors.depth
-    is_packed = is_windowed and found.right.vector < 4
-    layout = byte_packing(op, found)
+    left = line_vector(found.left, found.row_axis, found.rows, depth)
+    right = line_vector(found.right, found.column_axis, found.columns, depth)
+    plan_product(out, op, byte_product(out, op, found, found._replace(left=left, right=right)))
+    return True
+
+
+def packed_stride(op: Contraction, padded: int, d: int) -> int:
+    """The packed right factor's stride in bytes along a dimension but that of channels, of which each group
+    has so many with padding."""
+    right = op.right
+    stride = padded * (right.sizes[1] // op.factors.depth)
+    for later, size in enumerate(right.sizes):
+        stride = times(stride, size) if later > max(d, 1) else stride
+    return stride
+
+
+def plan_int8_window(out: Planning, op: Contraction, given: Matrices) -> bool:
+    """Packs both factors of a convolution, and multiplies them."""
+    right, padded = op.right, ceil_div(op.factors.depth, 16) * 16
+    found = given._replace(depth=times(element_count(op.factors.window.sizes), padded))
+    image = packed_stride(op, padded, 0)
     factors = found._replace(
-        left=line_vector(found.left, found.row_axis, found.rows, channels),
-        right=found.right._replace(vector=4),
+        left=packed_side(op, found, 16),
+        right=Side(axis_steps(op.output, op.factors.right[0], image), 1, 0, True, 16),
     )
-    if is_packed:
-        factors = packed_factors(op, found, layout)
-    elif not is_windowed:
-        columns = line_vector(found.right, found.column_axis, found.columns, channels)
-        factors = factors._replace(right=columns)
+    items = left_items(found, 16) + times(right.sizes[0], image // 16)
+    strides: Eight = [packed_stride(op, padded, d) for d in range(2, len(right.sizes))]
     product = byte_product(out, op, found, factors)
-    packing = Packing(layout.left_items + layout.right_items if is_packed else 0, layout.vector, 4)
-    sums = begin_packed(out, product, packing)
-    out.share()
-    window = no_window()
-    if is_packed:
-        define_signs(out, op)
-        pack(out, op, product, packing)
-        strides = pixel_strides(op, layout)
-        window = product_window(out, op, factors, strides, layout.padded, 4 * sums)
-    elif is_windowed:
-        window = unpacked_window(out, op, found)
-    define_signs(out, op)
-    # UINT8 always has a zero point, as tiles hold it.
-    out.define("LEFT_SUMS", int(op.factors.lessens_right or not op.right.is_signed))
-    out.define("RIGHT_SUMS", int(op.factors.lessens_left or not op.left.is_signed))
-    out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
-    multiply(out, op, product, window, is_packed)
+    plan_window_product(out, op, product, Packing(items, padded, strides), Row(1, 0, 0))
     return True

@@ -2,13 +2,11 @@
 window.
 
 The coordinate of a tap is a quotient, and taps that leave a remainder contribute nothing. Output elements
-whose coordinates are congruent modulo the divisors form a phase: they meet the same taps, one in every period
-along each dimension.
+whose coordinates are congruent modulo the divisors form a phase: they meet the same taps, which are as far
+apart as the divisor along each dimension.
 """
 
 from __future__ import annotations
-
-from math import gcd
 
 from .gemm_view import Factors, Window
 from .loops import ceil_div, element_count, times
@@ -23,12 +21,12 @@ def is_divided(window: Window) -> bool:
 
 
 def has_phases(window: Window, output: Tensor) -> bool:
-    """Whether phases are worth it: neighbors within a phase are also neighbors on the right factor, no
-    phase is empty, and few phases meet no tap at all."""
+    """Whether phases are worth it: neighbors within a phase, and the taps that it meets, are also neighbors
+    on the right factor, no phase is empty, and few phases meet no tap at all."""
     places = times(phase_count(window), most_places(window))
     found = places <= MOST_PLACES * element_count(window.sizes)
     for d, divisor in enumerate(window.right_divisors):
-        is_next = window.right_steps[d] == 1
+        is_next = window.right_steps[d] == 1 and window.right_taps[d] == 1
         found = found and (divisor == 1 or (is_next and divisor <= output.sizes[window.axes[d]]))
     return found
 
@@ -42,12 +40,6 @@ def is_pointwise(window: Window, d: int) -> bool:
     return is_single and max(first, last) == 0 and min(first, last) == 1 - window.sizes[d]
 
 
-def period(window: Window, d: int) -> int:
-    """The distance between taps that one phase meets."""
-    divisor = window.right_divisors[d]
-    return divisor // gcd(window.right_taps[d], divisor)
-
-
 def phase_count(window: Window) -> int:
     count = 1
     for divisor in window.right_divisors:
@@ -59,7 +51,7 @@ def most_places(window: Window) -> int:
     """The most taps that any phase meets."""
     places = 1
     for d, size in enumerate(window.sizes):
-        places = times(places, ceil_div(size, period(window, d)))
+        places = times(places, ceil_div(size, window.right_divisors[d]))
     return places
 
 
@@ -83,11 +75,6 @@ def first_of(window: Window, tensor: Tensor) -> int:
     for d, coordinate in enumerate(window.left_first):
         first += coordinate * tensor.strides[len(tensor.strides) - len(window.sizes) + d]
     return first
-
-
-def is_upright(window: Window) -> bool:
-    """Whether the taps are in the order of their positions on the right factor."""
-    return all(tap >= 0 for tap in window.right_taps)
 
 
 def upright(window: Window) -> Window:

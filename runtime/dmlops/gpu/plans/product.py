@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .gemm_view import Contraction, Matrices, output_vector
+from .capabilities import Capability
+from .gemm_view import Contraction, Matrices, is_of_bytes, output_vector
 from .loops import MAX_COUNT, Dimensions, Lists, Words, ceil_div, extents, grid, power_below, times
 from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups
 from .planning import Planning
@@ -133,6 +134,8 @@ def multiply(
     out.define("RIGHT_VECTOR", factors.right.vector)
     if factors.right.is_along:
         out.define("RIGHT_ALONG", 1)
+    if is_of_bytes(op):
+        define_bytes(out, op)
     out.define("OUTPUT_VECTOR", 1 if product.in_parts else output_vector(found, op.output))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
@@ -146,6 +149,20 @@ def multiply(
     out.dispatch(contraction_params(op, factors, split, window, groups), groups, is_packed)
     if product.in_parts:
         add_parts(out, op, found, split, window)
+
+
+def define_signs(out: Planning, op: Contraction) -> None:
+    """The macros of the types of bytes."""
+    out.define("LEFT_UNSIGNED", int(not op.left.is_signed))
+    out.define("RIGHT_UNSIGNED", int(not op.right.is_signed))
+
+
+def define_bytes(out: Planning, op: Contraction) -> None:
+    """The macros of the pass that multiplies bytes. UINT8 always has a zero point, as tiles hold it."""
+    define_signs(out, op)
+    out.define("LEFT_SUMS", int(op.factors.lessens_right or not op.right.is_signed))
+    out.define("RIGHT_SUMS", int(op.factors.lessens_left or not op.left.is_signed))
+    out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
 
 
 def plan_product(out: Planning, op: Contraction, product: Product) -> None:
