@@ -19,16 +19,15 @@
 //
 // In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
 //   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
-//              lowest. Neighboring threads follow the innermost: the last, or one that the window does not move along,
-//              such as the channels of tensors that lie channels last
-//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
+//              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
+//              their own elements, and tensors lie channels last
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4; BLOCK_CHANNELS if these are channels
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
 //   BLOCK_ROWS  rows of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its elements along the innermost dimension, or along that of channels if the innermost is X
-//   WINDOW_CHANNELS  channels of InputTensor that these need, adjacent, and all loaded at once: BLOCK_CHANNELS or 1
+//   BLOCK_CHANNELS  its channels
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
@@ -388,17 +387,19 @@ List Numbered(uint number)
 #define OVER_ELEMENTS [unroll]
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
 static const bool isAcross = DIMENSION_AT(RANK - 1) == RANK - 1;  // neighbors follow X
-static const int blockAxis = isAcross ? 1 : DIMENSION_AT(RANK - 1);  // of a block's channels
 static const int BLOCK = BLOCK_ROWS * BLOCK_COLUMNS * BLOCK_CHANNELS;
+// Elements of a block are numbered so that those of a vector of outputs are adjacent.
+static const int columnPitch = isAcross ? 1 : BLOCK_CHANNELS, rowPitch = columnPitch * BLOCK_COLUMNS,
+    channelPitch = isAcross ? rowPitch * BLOCK_ROWS : 1;
 static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / WINDOW_CHANNELS;  // columns that a vector spans
-static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
-groupshared REAL_VALUE results[BLOCK * NUM_THREADS / 2];
+groupshared REAL_VALUE results[NUM_THREADS];
 #endif
 
 REAL_VALUE TermOf(INPUT_VALUE stored)
@@ -413,21 +414,7 @@ REAL_VALUE With(REAL_VALUE result, REAL_VALUE term)
     return result;
 }
 
-// The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
-List TapOf(inout uint number, int length)
-{
-    List tap = ListOf(0, 0, length);
-    [unroll]
-    for (int d = length - 1; d >= 0; d--)
-    {
-        const uint above = DivideBySize(number, windowSizes[d]);
-        tap.entries[d] = (int)(number - above * windowSizes[d].size);
-        number = above;
-    }
-    return tap;
-}
-
-// Epilogue: the outputs, given the result of the fold
+// Epilogue: the element, given the result of the fold
 OUTPUT_VALUE Finished(List at, REAL_VALUE total)
 {
     int counted = 1;  // taps within the box
@@ -443,31 +430,23 @@ OUTPUT_VALUE Finished(List at, REAL_VALUE total)
     return (OUTPUT_VALUE)(total / Convert(max(counted, 1), (REAL_VALUE)0));
 }
 
-// The number of an element of a block, in which those of a vector of outputs are adjacent
-int NumberOf(int row, int column, int channel)
-{
-    return isAcross ? (channel * BLOCK_ROWS + row) * BLOCK_COLUMNS + column
-        : (row * BLOCK_COLUMNS + column) * BLOCK_CHANNELS + channel;
-}
-
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
-// row's end. Vectors of channels are loaded without branches, so that many loads are under way: outside, any that is
-// inside.
+// row's end. They are loaded without branches, so that many loads are under way: outside, the nearest inside.
 void FetchRow(bool isInside, uint base, int y, int x, out REAL_VALUE terms[vectors * WINDOW_VECTOR],
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
     const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
-    base += (uint)(isAcross ? y : clamp(y, 0, (int)windowAxes[yAxis].limit - 1)) * windowAxes[yAxis].stride;
+    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)(isAcross ? x : clamp(x, 0, (int)windowAxes[xAxis].limit - 1))
+        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
             * windowAxes[xAxis].stride;
         isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isAcross ? isThere[n] : isInside)
+        if (isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
@@ -476,7 +455,7 @@ void FetchRow(bool isInside, uint base, int y, int x, out REAL_VALUE terms[vecto
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
             elements[n * WINDOW_VECTOR + e] = some[e];
-        x += COLUMN_VECTOR;
+        x += vectorColumns;
     }
     OVER_ELEMENTS
     for (n = 0; n < vectors * WINDOW_VECTOR; n++)
@@ -495,19 +474,18 @@ void Fold(List at, uint share, out REAL_VALUE totals[BLOCK])
     const uint start = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
     [unroll]
     for (n = 0; n < BLOCK; n++)
-    {
         totals[n] = (REAL_VALUE)0;
-    }
     [loop]
     for (uint number = share; number < layers; number += SHARES)
     {
         bool isInside = true;
         uint channel = number, base = start;
-        const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
         [unroll]
-        for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
+        for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            uint position = (uint)first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
+            const uint above = DivideBySize(channel, windowSizes[d]), tap = channel - above * windowSizes[d].size;
+            const uint position = (uint)first[d] + tap * windowAxes[d].tap;
+            channel = above;
             isInside = isInside && position < windowAxes[d].limit;
             base += position * windowAxes[d].stride;
         }
@@ -529,10 +507,10 @@ void Fold(List at, uint share, out REAL_VALUE totals[BLOCK])
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
                             const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * WINDOW_CHANNELS + c % WINDOW_CHANNELS;
+                            const int position = (LEAD + dividend / DIVISOR_X) * columnPitch + c % columnPitch;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            n = NumberOf(j, c / BLOCK_CHANNELS, c % BLOCK_CHANNELS);
+                            n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
                             totals[n] = With(totals[n], terms[position]);
                         }
                 }
@@ -553,14 +531,10 @@ void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements
 void FoldBlock(uint group, uint thread)
 {
     const uint inGroup = NUM_THREADS / SHARES;
-    const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
+    const uint share = thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
     const uint number = group * inGroup + place;
-#if SHARES == 1
-    if (number >= count)
-        return;
-#endif
     List start = Numbered(number);
-    start.entries[blockAxis] *= BLOCK_CHANNELS;
+    start.entries[1] *= BLOCK_CHANNELS;
     start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
     start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
     REAL_VALUE totals[BLOCK];
@@ -569,35 +543,29 @@ void FoldBlock(uint group, uint thread)
     Fold(start, from, totals);
 #if SHARES > 1
     [unroll]
-    for (uint span = SHARES / 2; span > 0; span /= 2)
+    for (n = 0; n < BLOCK; n++)
     {
-        const uint slot = share % span * inGroup + place;
-        if (share / span == 1)
-        {
-            [unroll]
-            for (n = 0; n < BLOCK; n++)
-                results[n * (NUM_THREADS / 2) + slot] = totals[n];
-        }
+        results[thread] = totals[n];
         GroupMemoryBarrierWithGroupSync();
-        if (share < span)
+        [unroll]
+        for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
         {
-            [unroll]
-            for (n = 0; n < BLOCK; n++)
-                totals[n] = With(totals[n], results[n * (NUM_THREADS / 2) + slot]);
+            const REAL_VALUE result = results[(thread + other * inGroup) % NUM_THREADS];
+            totals[n] = With(totals[n], result);
         }
         GroupMemoryBarrierWithGroupSync();
     }
+#endif
     if (number >= count || share > 0)
         return;
-#endif
 
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         List at = start;
-        at.entries[blockAxis] += isAcross ? n / (BLOCK_COLUMNS * BLOCK_ROWS) : n % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += (isAcross ? n : n / BLOCK_CHANNELS) % BLOCK_COLUMNS;
-        at.entries[WINDOW_AXIS + yAxis] += n / (isAcross ? BLOCK_COLUMNS : BLOCK_COLUMNS * BLOCK_CHANNELS) % BLOCK_ROWS;
+        at.entries[1] += n / channelPitch % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
+        at.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
         if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
             || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;

@@ -23,16 +23,15 @@
 //
 // In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
 //   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
-//              lowest. Neighboring threads follow the innermost: the last, or one that the window does not move along,
-//              such as the channels of tensors that lie channels last
-//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
+//              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
+//              their own elements, and tensors lie channels last
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4; BLOCK_CHANNELS if these are channels
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
 //   BLOCK_ROWS  rows of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its elements along the innermost dimension, or along that of channels if the innermost is X
-//   WINDOW_CHANNELS  channels of InputTensor that these need, adjacent, and all loaded at once: BLOCK_CHANNELS or 1
+//   BLOCK_CHANNELS  its channels
 //   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
@@ -46,14 +45,12 @@
 //   DIVISOR_X  the same along X
 //   REST_Y     the remainder along Y at the first tap of a block's first window
 //   REST_X     the same along X
-//   DIVIDED    1 if there are such divisors along other dimensions of the window, else 0
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
 //   PACKED     1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
-//   PACK_VECTOR  adjacent elements that a thread of pass 4 packs: 8 float16 elements along k, or 4 rows as floats
+//   PACK_VECTOR  elements of 16 bytes, which a thread of pass 4 packs: 8 float16, or 4 floats
 //   TAP_PRODUCTS  consecutive products of a tile that belong to a single tap of the window: TILE_DEPTH or a divisor
-//   BORDERED   1 if windows reach beyond the edge of InputTensor, else 0
 //   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in InputTensor is a
 //              quotient, and taps that leave a remainder contribute nothing; else 0. Output elements whose coordinates
 //              have the same remainders meet the same taps: each such phase is a matrix of its own.
@@ -268,10 +265,10 @@ struct WindowAxis
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
     int4 leftSteps[2], rightSteps[2], windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2],
-        windowStrides[2], windowDivisors[2], windowPeriods[2], windowLeftSteps[2], inputSizes[2], inputStrides[2],
-        filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2], outputStrides[2],
-        outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2], window[2],
-        inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
+        windowStrides[2], windowDivisors[2], windowLeftSteps[2], inputSizes[2], inputStrides[2], filterSizes[2],
+        filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2], outputStrides[2], outputPadding[2],
+        groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2], window[2], inputSizes2[2],
+        groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
@@ -281,7 +278,7 @@ struct WindowAxis
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    uint channels, taps, leftFirst, leftMatrixStep;
+    uint channels, ownChannels, leftFirst, leftMatrixStep;
     int padsOutput, isForward, isConvolution, inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written
@@ -1047,17 +1044,19 @@ OUTPUT_VALUE Finished(List at, float total)
 #endif
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
 static const bool isAcross = DIMENSION_AT(RANK - 1) == RANK - 1;  // neighbors follow X
-static const int blockAxis = isAcross ? 1 : DIMENSION_AT(RANK - 1);  // of a block's channels
 static const int BLOCK = BLOCK_ROWS * BLOCK_COLUMNS * BLOCK_CHANNELS;
+// Elements of a block are numbered so that those of a vector of outputs are adjacent.
+static const int columnPitch = isAcross ? 1 : BLOCK_CHANNELS, rowPitch = columnPitch * BLOCK_COLUMNS,
+    channelPitch = isAcross ? rowPitch * BLOCK_ROWS : 1;
 static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / WINDOW_CHANNELS;  // columns that a vector spans
-static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
-groupshared float results[BLOCK * NUM_THREADS / 2];
+groupshared float results[NUM_THREADS];
 #endif
 
 float TermOf(INPUT_VALUE stored)
@@ -1072,45 +1071,23 @@ float With(float result, float term, float weight)
     return result;
 }
 
-// The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
-List TapOf(inout uint number, int length)
-{
-    List tap = ListOf(0, 0, length);
-    [unroll]
-    for (int d = length - 1; d >= 0; d--)
-    {
-        const uint above = DivideBySize(number, windowSizes[d]);
-        tap.entries[d] = (int)(number - above * windowSizes[d].size);
-        number = above;
-    }
-    return tap;
-}
-
-// The number of an element of a block, in which those of a vector of outputs are adjacent
-int NumberOf(int row, int column, int channel)
-{
-    return isAcross ? (channel * BLOCK_ROWS + row) * BLOCK_COLUMNS + column
-        : (row * BLOCK_COLUMNS + column) * BLOCK_CHANNELS + channel;
-}
-
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
-// row's end. Vectors of channels are loaded without branches, so that many loads are under way: outside, any that is
-// inside.
+// row's end. They are loaded without branches, so that many loads are under way: outside, the nearest inside.
 void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * WINDOW_VECTOR],
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
     const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
-    base += (uint)(isAcross ? y : clamp(y, 0, (int)windowAxes[yAxis].limit - 1)) * windowAxes[yAxis].stride;
+    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)(isAcross ? x : clamp(x, 0, (int)windowAxes[xAxis].limit - 1))
+        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
             * windowAxes[xAxis].stride;
         isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isAcross ? isThere[n] : isInside)
+        if (isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
@@ -1119,11 +1096,11 @@ void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * 
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
             elements[n * WINDOW_VECTOR + e] = some[e];
-        x += COLUMN_VECTOR;
+        x += vectorColumns;
     }
     OVER_ELEMENTS
-    for (n = 0; n < vectors * WINDOW_VECTOR; n++)  // what is not loaded is 0
-        terms[n] = isAcross || isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
+    for (n = 0; n < vectors * WINDOW_VECTOR; n++)
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
 }
 
 // Folds every SHARES-th layer of the windows of the block at `at`, from number `share` on. Taps outside are left out if
@@ -1142,27 +1119,21 @@ void Fold(List at, uint share, bool isGuarded, out float totals[BLOCK])
     const uint start = (uint)at.entries[0] * batchStep + group * channels * channelStep;
     [unroll]
     for (n = 0; n < BLOCK; n++)
-    {
         totals[n] = 0;
-    }
     [loop]
     for (uint number = share; number < layers; number += SHARES)
     {
         bool isInside = true;
         uint channel = number, base = start, weightsBase = weightsStart;
-        const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
         [unroll]
-        for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
+        for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            uint position = (uint)first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
-#if DIVIDED
-            const int divisor = (int)windowAxes[d].divisor, quotient = (int)position / divisor;
-            isInside = isInside && quotient * divisor == (int)position;
-            position = (uint)quotient;
-#endif
-            weightsBase += (uint)tap.entries[d] * windowAxes[d].weightsStep;
+            const uint above = DivideBySize(channel, windowSizes[d]), tap = channel - above * windowSizes[d].size;
+            const uint position = (uint)first[d] + tap * windowAxes[d].tap;
+            channel = above;
             isInside = isInside && position < windowAxes[d].limit;
             base += position * windowAxes[d].stride;
+            weightsBase += tap * windowAxes[d].weightsStep;
         }
         base += channel * channelStep;
         weightsBase += channel * weightsChannelStep;
@@ -1170,7 +1141,7 @@ void Fold(List at, uint share, bool isGuarded, out float totals[BLOCK])
         [unroll]
         for (n = 0; n < BLOCK_CHANNELS * TAPS; n += WEIGHTS_VECTOR)
         {
-            const uint offset = weightsBase + n / TAPS * (blockAxis == 1 ? weightsRowStep : 0)
+            const uint offset = weightsBase + n / TAPS * weightsRowStep
                 + n % TAPS / WINDOW_WIDTH * windowAxes[yAxis].weightsStep
                 + n % WINDOW_WIDTH * windowAxes[xAxis].weightsStep;
             const vector<float, WEIGHTS_VECTOR> some =
@@ -1197,10 +1168,10 @@ void Fold(List at, uint share, bool isGuarded, out float totals[BLOCK])
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
                             const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * WINDOW_CHANNELS + c % WINDOW_CHANNELS;
+                            const int position = (LEAD + dividend / DIVISOR_X) * columnPitch + c % columnPitch;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            n = NumberOf(j, c / BLOCK_CHANNELS, c % BLOCK_CHANNELS);
+                            n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
                             if (!isGuarded || isThere[position / WINDOW_VECTOR])
                                 totals[n] = With(totals[n], terms[position],
                                     factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
@@ -1223,14 +1194,10 @@ void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements
 void FoldBlock(uint group, uint thread)
 {
     const uint inGroup = NUM_THREADS / SHARES;
-    const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
+    const uint share = thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
     const uint number = group * inGroup + place;
-#if SHARES == 1
-    if (number >= count)
-        return;
-#endif
     List start = Numbered(number);
-    start.entries[blockAxis] *= BLOCK_CHANNELS;
+    start.entries[1] *= BLOCK_CHANNELS;
     start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
     start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
     float totals[BLOCK];
@@ -1246,35 +1213,29 @@ void FoldBlock(uint group, uint thread)
         Fold(start, from, true, totals);
 #if SHARES > 1
     [unroll]
-    for (uint span = SHARES / 2; span > 0; span /= 2)
+    for (n = 0; n < BLOCK; n++)
     {
-        const uint slot = share % span * inGroup + place;
-        if (share / span == 1)
-        {
-            [unroll]
-            for (n = 0; n < BLOCK; n++)
-                results[n * (NUM_THREADS / 2) + slot] = totals[n];
-        }
+        results[thread] = totals[n];
         GroupMemoryBarrierWithGroupSync();
-        if (share < span)
+        [unroll]
+        for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
         {
-            [unroll]
-            for (n = 0; n < BLOCK; n++)
-                totals[n] = totals[n] + results[n * (NUM_THREADS / 2) + slot];
+            const float result = results[(thread + other * inGroup) % NUM_THREADS];
+            totals[n] = totals[n] + result;
         }
         GroupMemoryBarrierWithGroupSync();
     }
+#endif
     if (number >= count || share > 0)
         return;
-#endif
 
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         List at = start;
-        at.entries[blockAxis] += isAcross ? n / (BLOCK_COLUMNS * BLOCK_ROWS) : n % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += (isAcross ? n : n / BLOCK_CHANNELS) % BLOCK_COLUMNS;
-        at.entries[WINDOW_AXIS + yAxis] += n / (isAcross ? BLOCK_COLUMNS : BLOCK_COLUMNS * BLOCK_CHANNELS) % BLOCK_ROWS;
+        at.entries[1] += n / channelPitch % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
+        at.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
         if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
             || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
@@ -1349,17 +1310,12 @@ uint PartWords() { return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColu
 #if PASS == 2 || PASS == 4
 #define WHOLE_TAPS (TAP_PRODUCTS == TILE_DEPTH)  // whether all products of a tile belong to a single tap
 
-// The taps that the current matrix meets, those of a phase: along each dimension a first one, and from there every
-// period-th
+// The taps that the current matrix meets, those of a phase: along each dimension a first one, and those that are
+// multiples of the divisor behind it
 static uint phaseFirst[WINDOW_RANK];
 static uint phaseSizes[WINDOW_RANK];  // 1 or more
 static uint phaseTaps;  // taps of the phase in all
 static uint phaseGroup;  // its channel group
-
-#if PHASED
-// By the quotient, since Vulkan leaves the remainder of negative integers undefined
-bool IsMultiple(int number, int divisor) { return number / divisor * divisor == number; }
-#endif
 
 void EnterPhase(uint number)
 {
@@ -1370,15 +1326,13 @@ void EnterPhase(uint number)
         phaseFirst[d] = 0;
         phaseSizes[d] = (uint)windowSizes[d / 4][d % 4];
 #if PHASED
-        const int divisor = windowDivisors[d / 4][d % 4], period = windowPeriods[d / 4][d % 4];
+        const int divisor = windowDivisors[d / 4][d % 4];
         const uint above = number / (uint)divisor;
-        const int sum = (int)(number - above * (uint)divisor) * windowSteps[d / 4][d % 4] + windowFirst[d / 4][d % 4];
-        const int tap = windowTaps[d / 4][d % 4] * (divisor / period);  // step of the dividend from tap to tap
-        [loop]
-        while ((int)phaseFirst[d] < period && !IsMultiple(sum + (int)phaseFirst[d] * tap, divisor))
-            phaseFirst[d]++;
-        const bool isAny = phaseFirst[d] < min((uint)period, phaseSizes[d]);
-        phaseSizes[d] = isAny ? (phaseSizes[d] - 1 - phaseFirst[d]) / (uint)period + 1 : 1;
+        // where a step is 1, or divisor
+        const int sum = (int)(number - above * (uint)divisor) + windowFirst[d / 4][d % 4];
+        phaseFirst[d] = (uint)(FloorQuotient(sum + divisor - 1, divisor) * divisor - sum);
+        const bool isAny = phaseFirst[d] < phaseSizes[d];
+        phaseSizes[d] = isAny ? (phaseSizes[d] - 1 - phaseFirst[d]) / (uint)divisor + 1 : 1;
         phaseTaps *= isAny ? 1 : 0;
         number = above;
 #endif
@@ -1413,8 +1367,7 @@ Pixel PixelOf(uint number, uint x)
     {
         pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
 #if PHASED
-        const int divisor = windowDivisors[e / 4][e % 4], times = divisor / windowPeriods[e / 4][e % 4];
-        pixel.first[e] = (pixel.first[e] + (int)phaseFirst[e] * windowTaps[e / 4][e % 4] * times) / divisor;
+        pixel.first[e] = (pixel.first[e] + (int)phaseFirst[e]) / windowDivisors[e / 4][e % 4];
 #endif
     }
     return pixel;
@@ -1499,7 +1452,7 @@ uint LeftStep(Step step)
     uint offset = step.channel * leftDepthStep;
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
-        offset += (phaseFirst[d] + step.tap[d] * (uint)windowPeriods[d / 4][d % 4])
+        offset += (phaseFirst[d] + step.tap[d] * (uint)windowDivisors[d / 4][d % 4])
             * (uint)windowLeftSteps[d / 4][d % 4];
     return offset;
 }
@@ -1598,48 +1551,49 @@ void AddParts(uint group, uint thread)
         StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 4
-// Packs a vector of the left factor: eight float16 elements along k, or four adjacent rows of one product as floats.
-// Rows are zero-padded to whole vectors. Neighboring threads take elements that are adjacent in memory: those of
-// phases.
-void Pack(uint item)
+// The bits of an element of the left factor
+uint LeftBits(uint offset)
 {
 #if PACK_VECTOR == 8
-    const uint steps = (matrixDepth + 7) / 8, lines = matrixRows;
+    return asuint16(filterTensor[offset][0]);
 #else
-    const uint steps = matrixDepth, lines = (matrixRows + 3) / 4;
+    return asuint((float)filterTensor[offset][0]);
 #endif
-    const bool isByMatrix = PHASED || PACK_VECTOR == 4;
-    const uint above = item / (isByMatrix ? matrices : steps), least = item - above * (isByMatrix ? matrices : steps);
-    const uint most = above / lines, lineNumber = above - most * lines;
-    const uint number = isByMatrix ? least : most, step = isByMatrix ? most : least;
-    if (step >= steps || number >= matrices)
+}
+
+// Puts an element's bits into its vector
+uint4 With(uint4 words, uint e, uint bits)
+{
+    words[e * 4 / PACK_VECTOR] |= bits << (e * 128 / PACK_VECTOR % 32);
+    return words;
+}
+
+// Packs a vector of the left factor: one matrix per channel group, and per phase if PHASED. Rows are padded to whole
+// vectors. Neighboring threads take elements that are adjacent in memory: those of phases.
+void PackLeft(uint item)
+{
+    const uint steps = (matrixDepth + PACK_VECTOR - 1) / PACK_VECTOR, inner = PHASED ? matrices : steps;
+    const uint above = item / inner, least = item - above * inner;
+    const uint most = above / matrixRows, row = above - most * matrixRows;
+    const uint number = PHASED ? least : most, first = (PHASED ? most : least) * PACK_VECTOR;
+    if (number >= matrices || first >= matrixDepth)
         return;
     EnterPhase(number);
-    const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-#if PACK_VECTOR == 8
-    const uint first = step * 8, base = leftFirst + phaseGroup * leftMatrixStep + lineNumber * rowStep;
+    const uint base = leftFirst + phaseGroup * leftMatrixStep + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     const uint2 position = StepOf(first - first % TILE_DEPTH, first);
     Step at = StepAt(position.x, position.y);
     uint4 words = 0;
     [unroll]
-    for (uint e = 0; e < 8; e++)
+    for (uint e = 0; e < PACK_VECTOR; e++)
     {
         if (first + e < Depth())
-            words[e / 2] |= (uint)asuint16(filterTensor[base + LeftStep(at)][0]) << (e % 2 * 16);
+            words = With(words, e, LeftBits(base + LeftStep(at)));
         at = After(at, 1);
     }
-    scratch[PartWords() / 4 + (number * lines + lineNumber) * steps + step] = words;
-#else
-    const uint2 position = StepOf(step - step % TILE_DEPTH, step);
-    const uint base = leftFirst + phaseGroup * leftMatrixStep + LeftStep(StepAt(position.x, position.y));
-    float4 elements = 0;
-    [unroll]
-    for (uint e = 0; e < 4; e++)
-        if (lineNumber * 4 + e < matrixRows && step < Depth())
-            elements[e] = (float)filterTensor[base + (lineNumber * 4 + e) * rowStep][0];
-    scratch[PartWords() / 4 + (number * steps + step) * lines + lineNumber] = asuint(elements);
-#endif
+    scratch[PartWords() / 4 + (number * matrixRows + row) * steps + first / PACK_VECTOR] = words;
 }
+
+void Pack(uint item) { PackLeft(item); }
 #elif PASS == 2
 // If a tile has several adjacent taps at once, the right factor at a later tap is the one at the first tap, shifted by
 // some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
@@ -1683,8 +1637,6 @@ static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach
 #else
 #define RightPosition(thread, i) LoadPosition(RIGHT_ALONG, rightAcross, rightUnit, RIGHT_VECTOR, thread, i)
 #endif
-// Products from a load of a thread to its next of the same columns
-static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * rightUnit / TILE_COLUMNS;
 
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
@@ -1990,6 +1942,8 @@ Step AfterTile(Step step)
 // What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
 // several columns; else elements of one column, or vectors of adjacent ones. All are zero outside.
 static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
+// Products from a load of a thread to its next of the same columns
+static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * rightUnit / TILE_COLUMNS;
 
 struct RightReader
 {
@@ -1999,7 +1953,7 @@ struct RightReader
 
 RightReader OpenRight(uint number, uint first, uint thread, uint begin)
 {
-    RightReader reader;
+    RightReader reader = (RightReader)0;
     [unroll]
     for (uint i = 0; i < rightPixels; i++)
         reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
@@ -2085,15 +2039,15 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     }
 }
 
-#if BORDERED
+#if PACKED
 groupshared uint metNonFinite;
 
 float LeftAt(uint at)
 {
 #if COOPERATIVE_MATRIX
-    return f16tof32(LoadLeftFactor(at / 8)[at / 2 % 4] >> (at % 2 * 16));
+    return f16tof32(scratch[at / 8][at / 2 % 4] >> (at % 2 * 16));
 #else
-    return (float)LoadLeftFactor(at / LEFT_VECTOR)[at % LEFT_VECTOR];
+    return asfloat(scratch[at / 4][at % 4]);
 #endif
 }
 
@@ -2124,7 +2078,7 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
         uint at = Reached(pixel, StepAt(step.x, step.y), isInside);
         [loop]
         for (; product < last && isInside; product++, at += rightDepthStep)
-            total = mad(LeftAt(base + product * leftDepthStep), RightAt(at), total);
+            total = mad(LeftAt(base + product), RightAt(at), total);
         product = last;
     }
     return total;
@@ -2216,7 +2170,7 @@ void Contract(uint item, uint thread)
         if (product >= end)
             break;
     }
-#if BORDERED
+#if PACKED
     // Taps outside contribute nothing, but they are multiplied as zeros, and 0 times infinity is NaN: tiles whose left
     // factor has infinities or NaN are recomputed, product by product.
     if (thread == 0)

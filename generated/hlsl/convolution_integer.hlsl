@@ -23,16 +23,15 @@
 //
 // In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
 //   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
-//              lowest. Neighboring threads follow the innermost: the last, or one that the window does not move along,
-//              such as the channels of tensors that lie channels last
-//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
+//              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
+//              their own elements, and tensors lie channels last
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4; BLOCK_CHANNELS if these are channels
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
 //   BLOCK_ROWS  rows of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its elements along the innermost dimension, or along that of channels if the innermost is X
-//   WINDOW_CHANNELS  channels of InputTensor that these need, adjacent, and all loaded at once: BLOCK_CHANNELS or 1
+//   BLOCK_CHANNELS  its channels
 //   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
@@ -46,12 +45,18 @@
 //   DIVISOR_X  the same along X
 //   REST_Y     the remainder along Y at the first tap of a block's first window
 //   REST_X     the same along X
-//   DIVIDED    1 if there are such divisors along other dimensions of the window, else 0
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
-//   PACKED     1 in pass 2 if it reads both factors from `scratch`, packed in the order of use
-//   PACK_VECTOR  adjacent elements that a thread of pass 4 packs: 4 or 16 along k
+//   PACK_VECTOR  elements of 16 bytes, which a thread of pass 4 packs: 16
+//   TAP_PRODUCTS  consecutive products of a tile that belong to a single tap of the window: TILE_DEPTH or a divisor
+//   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in InputTensor is a
+//              quotient, and taps that leave a remainder contribute nothing; else 0. Output elements whose coordinates
+//              have the same remainders meet the same taps: each such phase is a matrix of its own.
+//   TAPS_AT_ONCE  taps along the window's last dimension whose products a tile adds at once; if more than 1, the
+//              columns include padding at the end of each image row
+//   REACH      halo of a tile with several TAPS_AT_ONCE: its last columns, which serve only the later taps of the
+//              columns before them; the next tile starts with these
 //   X_UNSIGNED  1 if the factor's elements are UINT8, 0 if INT8
 //   X_SUMS     1 if the sums of its rows or columns are needed, because the other factor has a zero point; else 0
 //   X_VECTOR   adjacent elements loaded at once: 1, 4, or 16 where they run along k
@@ -156,9 +161,6 @@
 #ifndef SPLIT_K
 #define SPLIT_K 0
 #endif
-#ifndef PACKED
-#define PACKED 0
-#endif
 
 #if PASS >= 2
 #define RANK OUTPUT_SIZES_LENGTH
@@ -195,11 +197,7 @@ typedef uint4 RightBuffer;
 typedef INPUT_STORED RightBuffer;
 #endif
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#if PASS == 4
-typedef vector<uint, PACK_VECTOR / 4> ScratchBuffer;
-#else
 typedef uint4 ScratchBuffer;
-#endif
 #else
 typedef FILTER_STORED LeftBuffer;
 typedef INPUT_STORED RightBuffer;
@@ -246,10 +244,10 @@ struct WindowAxis
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
     int4 leftSteps[2], rightSteps[2], windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2],
-        windowStrides[2], windowDivisors[2], windowPeriods[2], windowLeftSteps[2], inputSizes[2], inputStrides[2],
-        inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterZeroPointSizes[2],
-        filterZeroPointStrides[2], outputStrides[2], groupCount[2], groupCount2[2], strides[2], dilations[2],
-        startPadding[2], inputSizes2[2], window[2], number[2], groupCountReciprocals[2];
+        windowStrides[2], windowDivisors[2], windowLeftSteps[2], inputSizes[2], inputStrides[2], inputZeroPointSizes[2],
+        inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2],
+        outputStrides[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2],
+        window[2], number[2], groupCountReciprocals[2];
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -258,7 +256,7 @@ struct WindowAxis
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    uint channels, taps, leftFirst, leftMatrixStep;
+    uint channels, ownChannels, leftFirst, leftMatrixStep;
     int channelAxis, inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written
@@ -669,17 +667,19 @@ OUTPUT_VALUE Finished(List at, int total) { return (OUTPUT_VALUE)total; }
 #define OVER_ELEMENTS [unroll]
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
 static const bool isAcross = DIMENSION_AT(RANK - 1) == RANK - 1;  // neighbors follow X
-static const int blockAxis = isAcross ? 1 : DIMENSION_AT(RANK - 1);  // of a block's channels
 static const int BLOCK = BLOCK_ROWS * BLOCK_COLUMNS * BLOCK_CHANNELS;
+// Elements of a block are numbered so that those of a vector of outputs are adjacent.
+static const int columnPitch = isAcross ? 1 : BLOCK_CHANNELS, rowPitch = columnPitch * BLOCK_COLUMNS,
+    channelPitch = isAcross ? rowPitch * BLOCK_ROWS : 1;
 static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / WINDOW_CHANNELS;  // columns that a vector spans
-static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
-groupshared int results[BLOCK * NUM_THREADS / 2];
+groupshared int results[NUM_THREADS];
 #endif
 
 int TermOf(INPUT_VALUE stored)
@@ -694,45 +694,23 @@ int With(int result, int term, int weight)
     return result;
 }
 
-// The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
-List TapOf(inout uint number, int length)
-{
-    List tap = ListOf(0, 0, length);
-    [unroll]
-    for (int d = length - 1; d >= 0; d--)
-    {
-        const uint above = DivideBySize(number, windowSizes[d]);
-        tap.entries[d] = (int)(number - above * windowSizes[d].size);
-        number = above;
-    }
-    return tap;
-}
-
-// The number of an element of a block, in which those of a vector of outputs are adjacent
-int NumberOf(int row, int column, int channel)
-{
-    return isAcross ? (channel * BLOCK_ROWS + row) * BLOCK_COLUMNS + column
-        : (row * BLOCK_COLUMNS + column) * BLOCK_CHANNELS + channel;
-}
-
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
-// row's end. Vectors of channels are loaded without branches, so that many loads are under way: outside, any that is
-// inside.
+// row's end. They are loaded without branches, so that many loads are under way: outside, the nearest inside.
 void FetchRow(bool isInside, uint base, int y, int x, int less[BLOCK_CHANNELS], out int terms[vectors * WINDOW_VECTOR],
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
     const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
-    base += (uint)(isAcross ? y : clamp(y, 0, (int)windowAxes[yAxis].limit - 1)) * windowAxes[yAxis].stride;
+    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)(isAcross ? x : clamp(x, 0, (int)windowAxes[xAxis].limit - 1))
+        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
             * windowAxes[xAxis].stride;
         isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isAcross ? isThere[n] : isInside)
+        if (isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
@@ -746,11 +724,11 @@ void FetchRow(bool isInside, uint base, int y, int x, int less[BLOCK_CHANNELS], 
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
             elements[n * WINDOW_VECTOR + e] = some[e];
-        x += COLUMN_VECTOR;
+        x += vectorColumns;
     }
     [unroll]
     for (n = 0; n < vectors * WINDOW_VECTOR; n++)
-        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less[n % WINDOW_CHANNELS] : 0;
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less[n % columnPitch] : 0;
 }
 
 // Folds every SHARES-th layer of the windows of the block at `at`, from number `share` on
@@ -773,31 +751,25 @@ void Fold(List at, uint share, out int totals[BLOCK])
     {
         less[n] = RightZeroPoint(at);
         weightsLess[n] = LeftZeroPoint(at);
-        at.entries[blockAxis]++;
+        at.entries[1]++;
     }
     [unroll]
     for (n = 0; n < BLOCK; n++)
-    {
         totals[n] = 0;
-    }
     [loop]
     for (uint number = share; number < layers; number += SHARES)
     {
         bool isInside = true;
         uint channel = number, base = start, weightsBase = weightsStart;
-        const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
         [unroll]
-        for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
+        for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            uint position = (uint)first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
-#if DIVIDED
-            const int divisor = (int)windowAxes[d].divisor, quotient = (int)position / divisor;
-            isInside = isInside && quotient * divisor == (int)position;
-            position = (uint)quotient;
-#endif
-            weightsBase += (uint)tap.entries[d] * windowAxes[d].weightsStep;
+            const uint above = DivideBySize(channel, windowSizes[d]), tap = channel - above * windowSizes[d].size;
+            const uint position = (uint)first[d] + tap * windowAxes[d].tap;
+            channel = above;
             isInside = isInside && position < windowAxes[d].limit;
             base += position * windowAxes[d].stride;
+            weightsBase += tap * windowAxes[d].weightsStep;
         }
         base += channel * channelStep;
         weightsBase += channel * weightsChannelStep;
@@ -805,7 +777,7 @@ void Fold(List at, uint share, out int totals[BLOCK])
         [unroll]
         for (n = 0; n < BLOCK_CHANNELS * TAPS; n += WEIGHTS_VECTOR)
         {
-            const uint offset = weightsBase + n / TAPS * (blockAxis == 1 ? weightsRowStep : 0)
+            const uint offset = weightsBase + n / TAPS * weightsRowStep
                 + n % TAPS / WINDOW_WIDTH * windowAxes[yAxis].weightsStep
                 + n % WINDOW_WIDTH * windowAxes[xAxis].weightsStep;
             factors[n / TAPS][n % TAPS] = (int)LoadFilter(offset) - weightsLess[n / TAPS];
@@ -828,10 +800,10 @@ void Fold(List at, uint share, out int totals[BLOCK])
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
                             const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * WINDOW_CHANNELS + c % WINDOW_CHANNELS;
+                            const int position = (LEAD + dividend / DIVISOR_X) * columnPitch + c % columnPitch;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            n = NumberOf(j, c / BLOCK_CHANNELS, c % BLOCK_CHANNELS);
+                            n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
                             totals[n] = With(totals[n], terms[position],
                                 factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
                         }
@@ -853,14 +825,10 @@ void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements
 void FoldBlock(uint group, uint thread)
 {
     const uint inGroup = NUM_THREADS / SHARES;
-    const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
+    const uint share = thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
     const uint number = group * inGroup + place;
-#if SHARES == 1
-    if (number >= count)
-        return;
-#endif
     List start = Numbered(number);
-    start.entries[blockAxis] *= BLOCK_CHANNELS;
+    start.entries[1] *= BLOCK_CHANNELS;
     start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
     start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
     int totals[BLOCK];
@@ -869,35 +837,29 @@ void FoldBlock(uint group, uint thread)
     Fold(start, from, totals);
 #if SHARES > 1
     [unroll]
-    for (uint span = SHARES / 2; span > 0; span /= 2)
+    for (n = 0; n < BLOCK; n++)
     {
-        const uint slot = share % span * inGroup + place;
-        if (share / span == 1)
-        {
-            [unroll]
-            for (n = 0; n < BLOCK; n++)
-                results[n * (NUM_THREADS / 2) + slot] = totals[n];
-        }
+        results[thread] = totals[n];
         GroupMemoryBarrierWithGroupSync();
-        if (share < span)
+        [unroll]
+        for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
         {
-            [unroll]
-            for (n = 0; n < BLOCK; n++)
-                totals[n] = totals[n] + results[n * (NUM_THREADS / 2) + slot];
+            const int result = results[(thread + other * inGroup) % NUM_THREADS];
+            totals[n] = totals[n] + result;
         }
         GroupMemoryBarrierWithGroupSync();
     }
+#endif
     if (number >= count || share > 0)
         return;
-#endif
 
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         List at = start;
-        at.entries[blockAxis] += isAcross ? n / (BLOCK_COLUMNS * BLOCK_ROWS) : n % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += (isAcross ? n : n / BLOCK_CHANNELS) % BLOCK_COLUMNS;
-        at.entries[WINDOW_AXIS + yAxis] += n / (isAcross ? BLOCK_COLUMNS : BLOCK_COLUMNS * BLOCK_CHANNELS) % BLOCK_ROWS;
+        at.entries[1] += n / channelPitch % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
+        at.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
         if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
             || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
@@ -920,7 +882,7 @@ void FoldBlock(uint group, uint thread)
 #endif
 
 #if PASS >= 2
-// The output coordinate of an element
+// The output coordinate of an element; in a phase smaller than the others it may lie beyond the output
 List PositionOf(uint number, uint y, uint x)
 {
     List at = (List)0;
@@ -933,8 +895,29 @@ List PositionOf(uint number, uint y, uint x)
         at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
+#if PHASED
+    [unroll]
+    for (int e = WINDOW_RANK - 1; e >= 0; e--)
+    {
+        const uint divisor = (uint)windowDivisors[e / 4][e % 4];
+        const uint above = number / divisor;
+        at.entries[WINDOW_AXIS + e] = at.entries[WINDOW_AXIS + e] * (int)divisor + (int)(number - above * divisor);
+        number = above;
+    }
+#endif
     at.entries[ROW_AXIS] = (int)(number * matrixRows + y);
     return at;
+}
+
+bool IsThere(List at)
+{
+    bool isThere = true;
+#if PHASED || TAPS_AT_ONCE > 1
+    [unroll]
+    for (int d = WINDOW_AXIS; d < WINDOW_AXIS + WINDOW_RANK; d++)
+        isThere = isThere && at.entries[d] < outputSizes[d / 4][d % 4];
+#endif
+    return isThere;
 }
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
@@ -954,6 +937,42 @@ uint PartWords() { return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColu
 #endif
 
 #if PASS == 2 || PASS == 4
+#define WHOLE_TAPS (TAP_PRODUCTS == TILE_DEPTH)  // whether all products of a tile belong to a single tap
+
+// The taps that the current matrix meets, those of a phase: along each dimension a first one, and those that are
+// multiples of the divisor behind it
+static uint phaseFirst[WINDOW_RANK];
+static uint phaseSizes[WINDOW_RANK];  // 1 or more
+static uint phaseTaps;  // taps of the phase in all
+static uint phaseGroup;  // its channel group
+
+void EnterPhase(uint number)
+{
+    phaseTaps = 1;
+    [unroll]
+    for (int d = WINDOW_RANK - 1; d >= 0; d--)
+    {
+        phaseFirst[d] = 0;
+        phaseSizes[d] = (uint)windowSizes[d / 4][d % 4];
+#if PHASED
+        const int divisor = windowDivisors[d / 4][d % 4];
+        const uint above = number / (uint)divisor;
+        // where a step is 1, or divisor
+        const int sum = (int)(number - above * (uint)divisor) + windowFirst[d / 4][d % 4];
+        phaseFirst[d] = (uint)(FloorQuotient(sum + divisor - 1, divisor) * divisor - sum);
+        const bool isAny = phaseFirst[d] < phaseSizes[d];
+        phaseSizes[d] = isAny ? (phaseSizes[d] - 1 - phaseFirst[d]) / (uint)divisor + 1 : 1;
+        phaseTaps *= isAny ? 1 : 0;
+        number = above;
+#endif
+        phaseTaps *= phaseSizes[d];
+    }
+    phaseGroup = number;
+}
+
+// Products per sum of the current matrix: the extent of k
+uint Depth() { return phaseTaps * channels; }
+
 // A column's window on the right factor: the coordinates of its first tap, and the offset apart from the window's
 // dimensions
 struct Pixel
@@ -967,8 +986,8 @@ Pixel PixelOf(uint number, uint x)
 {
     const List at = PositionOf(number, 0, x);
     Pixel pixel;
-    pixel.isThere = x < matrixColumns;
-    pixel.base = number * channels * rightDepthStep;
+    pixel.isThere = x < matrixColumns && (TAPS_AT_ONCE > 1 || IsThere(at));
+    pixel.base = phaseGroup * channels * rightDepthStep;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
         pixel.base += d == ROW_AXIS ? 0 : (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
@@ -976,6 +995,9 @@ Pixel PixelOf(uint number, uint x)
     for (int e = 0; e < WINDOW_RANK; e++)
     {
         pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+#if PHASED
+        pixel.first[e] = (pixel.first[e] + (int)phaseFirst[e]) / windowDivisors[e / 4][e % 4];
+#endif
     }
     return pixel;
 }
@@ -994,10 +1016,33 @@ Step StepAt(uint tap, uint channel)
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
-        const uint size = (uint)windowSizes[d / 4][d % 4], above = d > 0 ? tap / size : 0;
+        const uint size = phaseSizes[d], above = d > 0 ? tap / size : 0;
         step.tap[d] = tap - above * size;
         tap = above;
     }
+    return step;
+}
+
+// Advances to the next tap if `carry` is 1; returns 1 if that wraps around to the first one
+uint GoToNextTap(inout Step step, uint carry)
+{
+    [unroll]
+    for (int d = WINDOW_RANK - 1; d >= 0; d--)
+    {
+        step.tap[d] += carry;
+        carry = step.tap[d] == phaseSizes[d] ? 1 : 0;
+        step.tap[d] = carry != 0 ? 0 : step.tap[d];
+    }
+    return carry;
+}
+
+// So many products on, at most all channels of a tap
+Step After(Step step, uint products)
+{
+    step.channel += products;
+    const uint carry = step.channel >= channels ? 1 : 0;
+    step.channel -= carry * channels;
+    GoToNextTap(step, carry);
     return step;
 }
 
@@ -1013,6 +1058,31 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
         isInside = isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
         offset += (uint)position * (uint)windowStrides[d / 4][d % 4];
     }
+    return offset;
+}
+
+// The tap and the channel of a product in a tile that begins at `begin`. With WHOLE_TAPS, consecutive tiles go through
+// the taps over the same slice of channels, so that what one tile reads is still cached for the next.
+uint2 StepOf(uint begin, uint product)
+{
+#if WHOLE_TAPS
+    const uint tile = begin / TILE_DEPTH;
+    const uint slice = tile / max(phaseTaps, 1);
+    return uint2(tile - slice * phaseTaps, slice * TILE_DEPTH + product - begin);
+#else
+    const uint tap = product / channels;
+    return uint2(tap, product - tap * channels);
+#endif
+}
+
+// The left factor's offset for a product
+uint LeftStep(Step step)
+{
+    uint offset = step.channel * leftDepthStep;
+    [unroll]
+    for (int d = 0; d < WINDOW_RANK; d++)
+        offset += (phaseFirst[d] + step.tap[d] * (uint)windowDivisors[d / 4][d % 4])
+            * (uint)windowLeftSteps[d / 4][d % 4];
     return offset;
 }
 #endif
@@ -1043,7 +1113,8 @@ Four FourAt(uint number, uint x, uint end)
         four.positions[e] = PositionOf(number, 0, x + e);
         four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
-    four.isThere = x < end;
+    four.isThere = x < end && (TO_PARTS || (SPLIT_K && sumsDown == 1 && OUTPUT_VECTOR == 1)
+        || IsThere(four.positions[0]));
     return four;
 }
 
@@ -1070,7 +1141,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
+        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns && IsThere(four.positions[e]) : y + e < matrixRows))
             StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
 #endif
 #endif
@@ -1089,7 +1160,10 @@ void AddParts(uint group, uint thread)
     const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
     const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
     const uint item = group * beside + thread % beside, end = item < matrices * lines * across ? parts : 0;
-    const uint number = item / (lines * across), rest = item - number * lines * across;
+    // With phases, neighboring threads take those of one position, whose elements are adjacent in the output, so that
+    // their stores coalesce.
+    const uint number = PHASED ? item % matrices : item / (lines * across);
+    const uint rest = PHASED ? item / matrices : item - number * lines * across;
     const uint lineNumber = rest / across, first = rest % across * 4;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     int4 totals = 0;
@@ -1106,77 +1180,93 @@ void AddParts(uint group, uint thread)
         StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 4
-// Packs PACK_VECTOR adjacent elements of one factor. The left factor's rows hold their products tap by tap and are
-// padded to multiples of 16; the right factor's pixels hold their channels. Channels beyond a group's own contribute
-// nothing: on the left they are 0 once all bytes are signed, on the right they equal the zero point.
+// The bits of an element of the left factor
+uint LeftBits(uint offset) { return (uint)LoadFilter(offset) & 0xff; }
+
+// Puts an element's bits into its vector
+uint4 With(uint4 words, uint e, uint bits)
+{
+    words[e * 4 / PACK_VECTOR] |= bits << (e * 128 / PACK_VECTOR % 32);
+    return words;
+}
+
+// Packs a vector of the left factor: one matrix per channel group, and per phase if PHASED. Rows are padded to whole
+// vectors. Channels beyond a group's own are 0 once all bytes are signed. Neighboring threads take elements that are
+// adjacent in memory: those of phases.
+void PackLeft(uint item)
+{
+    const uint steps = (matrixDepth + PACK_VECTOR - 1) / PACK_VECTOR, inner = PHASED ? matrices : steps;
+    const uint above = item / inner, least = item - above * inner;
+    const uint most = above / matrixRows, row = above - most * matrixRows;
+    const uint number = PHASED ? least : most, first = (PHASED ? most : least) * PACK_VECTOR;
+    if (number >= matrices || first >= matrixDepth)
+        return;
+    EnterPhase(number);
+    const uint base = leftFirst + phaseGroup * leftMatrixStep + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    const uint2 position = StepOf(first - first % TILE_DEPTH, first);
+    Step at = StepAt(position.x, position.y);
+    uint4 words = 0;
+    [unroll]
+    for (uint e = 0; e < PACK_VECTOR; e++)
+    {
+        if (first + e < Depth() && at.channel < ownChannels)
+            words = With(words, e, LeftBits(base + LeftStep(at)));
+        else
+            words = With(words, e, LEFT_UNSIGNED ? 0x80 : 0);
+        at = After(at, 1);
+    }
+    scratch[PartWords() / 4 + (number * matrixRows + row) * steps + first / PACK_VECTOR] = words;
+}
+
+// Packs channels of one pixel of the right factor, from vector `start` on. Those beyond a group's own equal the zero
+// point.
+void PackRight(uint item, uint start)
+{
+    uint pixels = (uint)inputSizes[0][0];
+    [unroll]
+    for (uint d = 2; d < 2 + WINDOW_RANK; d++)
+        pixels *= (uint)inputSizes[d / 4][d % 4];
+    const uint block = item / pixels, each = channels / PACK_VECTOR;  // vectors per channel group
+    const uint group = block / each, channel = (block - group * each) * PACK_VECTOR;
+    if (group >= matrices)
+        return;
+    const uint channelStep = (uint)inputStrides[0][1];
+    uint rest = item - block * pixels, offset = (group * ownChannels + channel) * channelStep;
+    const uint place = start + rest * (matrices * each) + block;
+    [unroll]
+    for (int n = 1 + WINDOW_RANK; n >= 0; n--)
+        if (n != 1)
+        {
+            const uint size = (uint)inputSizes[n / 4][n % 4], above = n > 0 ? rest / size : 0;
+            offset += (rest - above * size) * (uint)inputStrides[n / 4][n % 4];
+            rest = above;
+        }
+    const uint zero = (uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff;
+    uint4 words = 0;
+    [unroll]
+    for (uint e = 0; e < PACK_VECTOR; e++)
+    {
+        uint bits = zero;
+        if (channel + e < ownChannels)
+            bits = (uint)LoadInput(offset + e * channelStep) & 0xff;
+        words = With(words, e, bits);
+    }
+    scratch[PartWords() / 4 + place] = words;
+}
+
 void Pack(uint item)
 {
-    const uint padded = (channels + PACK_VECTOR - 1) / PACK_VECTOR * PACK_VECTOR;
-    const uint across = (taps * padded + 15) / 16 * 16 / PACK_VECTOR;  // vectors per row of the left factor
-    const uint leftCount = matrices * matrixRows * across;
-    const uint start = PartWords() / (PACK_VECTOR / 4);
-    uint bytes[PACK_VECTOR], position, from, step, count, e;
-    uint beyond = LEFT_UNSIGNED ? 0x80 : 0;
-    bool isLeft = item < leftCount;
-    if (isLeft)
-    {
-        const uint row = item / across, product = (item - row * across) * PACK_VECTOR;
-        const uint tap = product / padded, number = row / matrixRows;
-        const Step at = StepAt(tap, product - tap * padded);
-        from = leftFirst + number * leftMatrixStep
-            + (row - number * matrixRows) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] + at.channel * leftDepthStep;
-        [unroll]
-        for (uint d = 0; d < WINDOW_RANK; d++)
-            from += at.tap[d] * (uint)windowLeftSteps[d / 4][d % 4];
-        step = leftDepthStep;
-        count = tap < taps ? channels - min(at.channel, channels) : 0;
-        position = item;
-    }
+    const uint leftItems = matrices * matrixRows * (matrixDepth / PACK_VECTOR);
+    if (item >= leftItems)
+        PackRight(item - leftItems, leftItems);
     else
-    {
-        item -= leftCount;
-        uint pixels = (uint)inputSizes[0][0];
-        [unroll]
-        for (uint d = 2; d < 2 + WINDOW_RANK; d++)
-            pixels *= (uint)inputSizes[d / 4][d % 4];
-        const uint block = item / pixels, each = padded / PACK_VECTOR;  // vectors per channel group
-        const uint group = block / each, channel = (block - group * each) * PACK_VECTOR;
-        if (group >= matrices)
-            return;
-        uint rest = item - block * pixels;
-        position = leftCount + rest * (matrices * each) + block;
-        from = (group * channels + channel) * (uint)inputStrides[0][1];
-        [unroll]
-        for (int n = 1 + WINDOW_RANK; n >= 0; n--)
-            if (n != 1)
-            {
-                const uint size = (uint)inputSizes[n / 4][n % 4];
-                const uint above = n > 0 ? rest / size : 0;
-                from += (rest - above * size) * (uint)inputStrides[n / 4][n % 4];
-                rest = above;
-            }
-        step = (uint)inputStrides[0][1];
-        count = channels - channel;
-        beyond = (uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff;
-    }
-    [unroll]
-    for (e = 0; e < PACK_VECTOR; e++)
-    {
-        bytes[e] = beyond;
-        if (e < count)
-        {
-            const uint at = from + e * step;
-            bytes[e] = (isLeft ? filterTensor[at / 4] : inputTensor[at / 4]) >> (at % 4 * 8) & 0xff;
-        }
-    }
-    ScratchBuffer some;
-    [unroll]
-    for (e = 0; e < PACK_VECTOR; e += 4)
-        some[e / 4] = bytes[e] | bytes[e + 1] << 8 | bytes[e + 2] << 16 | bytes[e + 3] << 24;
-    scratch[start + position] = some;
+        PackLeft(item);
 }
 #elif PASS == 2
-static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
+// If a tile has several adjacent taps at once, the right factor at a later tap is the one at the first tap, shifted by
+// some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
+static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
+static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
 static const uint depthVectors = TILE_DEPTH / 16;  // 16-byte vectors of a line
 static const uint lineSums = depthVectors / 4;  // vectors that hold a line's sums, one sum for each 16 bytes
 static const uint NOWHERE = 0xffffffff;  // the offset of a line outside the matrix
@@ -1452,12 +1542,6 @@ void PutSums(uint at, SumMatrix sum)
 #endif
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 
-#if PACKED
-#define LEFT_FACTOR scratch
-#else
-#define LEFT_FACTOR filterTensor
-#endif
-
 struct LeftReader
 {
     uint from[leftEach];  // where units start, or NOWHERE
@@ -1489,51 +1573,85 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
         next[i] = (LeftVector)leftSigns;
         if (from != NOWHERE && k < end)
 #if LEFT_VECTOR == 1
-            next[i] = LEFT_FACTOR[at / 4] >> (at % 4 * 8);
+            next[i] = scratch[at / 4] >> (at % 4 * 8);
 #else
-            next[i] = LEFT_FACTOR[at / LEFT_VECTOR];
+            next[i] = scratch[at / LEFT_VECTOR];
 #endif
     }
 }
+
+// The next tile's step: the next taps, or the first ones for the next slice of channels
+Step AfterTile(Step step)
+{
+    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
+    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
+    return step;
+}
+
+// What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
+// several columns; else elements of one column, or vectors of adjacent ones. All are the zero point outside.
+static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
+// Products from a load of a thread to its next of the same columns
+static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * rightUnit / TILE_COLUMNS;
 
 struct RightReader
 {
-    Pixel pixels[rightEach];
-    uint outside;  // padding: four zero points
-    int sums[rightStores];
+    Pixel pixels[rightPixels];
+    Step step;  // the next tile's, with WHOLE_TAPS
+    uint outside;  // four zero points
+    int sums[rightStores];  // of the bytes stored so far
 };
 
-RightReader OpenRight(uint number, uint first, uint thread)
+RightReader OpenRight(uint number, uint first, uint thread, uint begin)
 {
     RightReader reader = (RightReader)0;
-    reader.outside = ((uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff) * 0x01010101;
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
-        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i * rightPieces).x);
+    for (uint i = 0; i < rightPixels; i++)
+        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
+    const uint2 at = StepOf(begin, begin);
+    reader.step = StepAt(at.x, at.y);
+    reader.outside = ((uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff) * 0x01010101;
     return reader;
 }
 
-// Gathers the channels of pixels at a tile's taps; beyond the edge it reads the zero point.
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
-    const uint packedFirst = PACKED ? leftFirst + matrices * leftMatrixStep : 0;  // of the right factor, in bytes
+    const uint packedFirst = leftFirst + matrices * leftMatrixStep;  // behind the left factor
     [unroll]
-    for (uint i = 0; i < rightLoads; i++)
+    for (uint p = 0; p < rightPixels; p++)
     {
-        const uint k = product + RightPosition(thread, i).y, tap = PACKED ? k / channels : 0;
-        bool isInside;
-        const uint at = packedFirst + Reached(reader.pixels[i / rightPieces], StepAt(tap, k - tap * channels),
-            isInside);
-        next[i] = (RightVector)(k < end ? reader.outside : rightSigns);
-        if (k < end && isInside)
-#if !PACKED
-            next[i] = inputTensor[at / 4];
-#elif RIGHT_VECTOR == 16
-            next[i] = scratch[at / 16];
+        const uint first = RightPosition(thread, p).y;
+#if WHOLE_TAPS
+        Step step = reader.step;
+        step.channel += first;
 #else
-            next[i] = scratch[at / 16][at / 4 % 4];
+        const uint2 at = StepOf(product + first, product + first);
+        Step step = StepAt(at.x, at.y);
 #endif
+        uint offset;
+        bool isInside;
+        [unroll]
+        for (uint i = 0; i < rightLoads / rightPixels; i++)
+        {
+            if (i * rightDistance % TAP_PRODUCTS == 0)
+            {
+                offset = Reached(reader.pixels[p], step, isInside);
+                isInside = isInside && product + first + i * rightDistance < end;
+#if !WHOLE_TAPS
+                [unroll]
+                for (uint n = 0; n < rightDistance; n += TAP_PRODUCTS)
+                    step = After(step, TAP_PRODUCTS);
+#endif
+            }
+            RightVector loaded = (RightVector)(product + first < end ? reader.outside : rightSigns);
+            if (isInside)
+                loaded = scratch[(packedFirst + offset) / 16];
+            next[i * rightPixels + p] = loaded;
+        }
     }
+#if WHOLE_TAPS
+    reader.step = AfterTile(reader.step);
+#endif
 }
 
 void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
@@ -1618,13 +1736,14 @@ int RightSum(uint index)
 }
 #endif
 
-// Accumulates a tile's products for a wave
+// Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
     // Drivers unroll this: if DXC did, dot products of bytes would take it more than a second.
     for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
-        const uint column = waveLeft, inTap = k;
+        const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
+        const uint inTap = k % TILE_DEPTH;
         LeftMatrix a[totalsDown];
         uint i;
         [unroll]
@@ -1757,8 +1876,12 @@ void Contract(uint item, uint thread)
 #endif
     if (item >= walk[0].size * matrices * parts)
         return;
-    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
+    // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
+    // fill up while they are cached.
+    const Dimension inner = walk[PHASED], outer = walk[1 - PHASED];
+    const uint above = DivideBySize(item, inner), least = item - above * inner.size;
+    const uint part = SPLIT_K ? DivideBySize(above, outer) : 0, next = above - part * outer.size;
+    const uint tile = PHASED ? next : least, number = PHASED ? least : next;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
@@ -1768,6 +1891,7 @@ void Contract(uint item, uint thread)
     const uint across = DivideBySize(within, high);
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
+    EnterPhase(number);
     const uint leftBase = leftFirst + number * leftMatrixStep;
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
@@ -1781,9 +1905,9 @@ void Contract(uint item, uint thread)
             totals[i][j] = Filled(0);
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
-    const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
+    const uint begin = SPLIT_K ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
     LeftReader leftReader = OpenLeft(leftBase, top, thread);
-    RightReader rightReader = OpenRight(number, left, thread);
+    RightReader rightReader = OpenRight(number, left, thread, begin);
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
     RightVector Ahead(nextRight, AHEAD)[rightLoads];
     uint ahead;

@@ -15,22 +15,21 @@
 //   PASS       what the pass writes:
 //              0 OutputTensor
 //              1 OutputIndicesTensor
-//              2 OutputTensor, OutputIndicesTensor, by a window that slides over InputTensor
+//              2 OutputTensor, by a window that slides over InputTensor
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In pass 2 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
 //   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
-//              lowest. Neighboring threads follow the innermost: the last, or one that the window does not move along,
-//              such as the channels of tensors that lie channels last
-//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
+//              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
+//              their own elements, and tensors lie channels last
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4; BLOCK_CHANNELS if these are channels
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
 //   BLOCK_ROWS  rows of a block, along Y
 //   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its elements along the innermost dimension, or along that of channels if the innermost is X
-//   WINDOW_CHANNELS  channels of InputTensor that these need, adjacent, and all loaded at once: BLOCK_CHANNELS or 1
+//   BLOCK_CHANNELS  its channels
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
@@ -456,25 +455,6 @@ int OutputIndicesChoice(List at)
     return 0;
 }
 
-List OutputIndicesList(List at, List chosen)
-{
-    List result = (List)0;
-    result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
-    [unroll]
-    for (int v0 = 0; v0 < min(DIMENSION_COUNT_BOUND, 8); v0++)
-        result.entries[v0] = Entry(at, v0 + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), v0)
-            + Entry(chosen, v0) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), v0);
-    return result;
-}
-
-int OutputIndicesChoice2(bool isAny, List at, List chosen)
-{
-    if (isAny)
-        return RavelIndex(Join(Part(at, 0, 2), OutputIndicesList(at, chosen)),
-            ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
-    return 0;
-}
-
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
@@ -498,17 +478,19 @@ List Numbered(uint number)
 #define OVER_ELEMENTS [unroll]
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
 static const bool isAcross = DIMENSION_AT(RANK - 1) == RANK - 1;  // neighbors follow X
-static const int blockAxis = isAcross ? 1 : DIMENSION_AT(RANK - 1);  // of a block's channels
 static const int BLOCK = BLOCK_ROWS * BLOCK_COLUMNS * BLOCK_CHANNELS;
+// Elements of a block are numbered so that those of a vector of outputs are adjacent.
+static const int columnPitch = isAcross ? 1 : BLOCK_CHANNELS, rowPitch = columnPitch * BLOCK_COLUMNS,
+    channelPitch = isAcross ? rowPitch * BLOCK_ROWS : 1;
 static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
 static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / WINDOW_CHANNELS;  // columns that a vector spans
-static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
-groupshared INPUT_VALUE results[BLOCK * NUM_THREADS / 2];
+groupshared INPUT_VALUE results[NUM_THREADS];
 #endif
 
 INPUT_VALUE TermOf(INPUT_VALUE stored)
@@ -523,59 +505,26 @@ INPUT_VALUE With(INPUT_VALUE result, INPUT_VALUE term)
     return result;
 }
 
-// The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
-List TapOf(inout uint number, int length)
-{
-    List tap = ListOf(0, 0, length);
-    [unroll]
-    for (int d = length - 1; d >= 0; d--)
-    {
-        const uint above = DivideBySize(number, windowSizes[d]);
-        tap.entries[d] = (int)(number - above * windowSizes[d].size);
-        number = above;
-    }
-    return tap;
-}
-
-// Epilogue: the outputs, given the result of the fold
+// Epilogue: the element, given the result of the fold
 OUTPUT_VALUE Finished(List at, INPUT_VALUE total) { return total; }
-#if OUTPUT_INDICES_PRESENT
-
-// `number` is the index, within the window, of the greatest element; -1 if there is none
-void FinishOutputIndices(List at, int number)
-{
-    const bool isAny = number >= 0;
-    uint rest = (uint)max(number, 0);
-    const List chosen = TapOf(rest, WINDOW_RANK);
-    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)OutputIndicesChoice2(isAny, at, chosen));
-}
-#endif
-
-// The number of an element of a block, in which those of a vector of outputs are adjacent
-int NumberOf(int row, int column, int channel)
-{
-    return isAcross ? (channel * BLOCK_ROWS + row) * BLOCK_COLUMNS + column
-        : (row * BLOCK_COLUMNS + column) * BLOCK_CHANNELS + channel;
-}
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
-// row's end. Vectors of channels are loaded without branches, so that many loads are under way: outside, any that is
-// inside.
+// row's end. They are loaded without branches, so that many loads are under way: outside, the nearest inside.
 void FetchRow(bool isInside, uint base, int y, int x, out INPUT_VALUE terms[vectors * WINDOW_VECTOR],
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
     const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
-    base += (uint)(isAcross ? y : clamp(y, 0, (int)windowAxes[yAxis].limit - 1)) * windowAxes[yAxis].stride;
+    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)(isAcross ? x : clamp(x, 0, (int)windowAxes[xAxis].limit - 1))
+        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
             * windowAxes[xAxis].stride;
         isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isAcross ? isThere[n] : isInside)
+        if (isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
@@ -593,7 +542,7 @@ void FetchRow(bool isInside, uint base, int y, int x, out INPUT_VALUE terms[vect
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
             elements[n * WINDOW_VECTOR + e] = some[e];
-        x += COLUMN_VECTOR;
+        x += vectorColumns;
     }
     OVER_ELEMENTS
     for (n = 0; n < vectors * WINDOW_VECTOR; n++)
@@ -601,7 +550,7 @@ void FetchRow(bool isInside, uint base, int y, int x, out INPUT_VALUE terms[vect
 }
 
 // Folds every SHARES-th layer of the windows of the block at `at`, from number `share` on
-void Fold(List at, uint share, out int chosen[BLOCK], out INPUT_VALUE totals[BLOCK])
+void Fold(List at, uint share, out INPUT_VALUE totals[BLOCK])
 {
     int n, first[WINDOW_RANK];
     [unroll]
@@ -612,20 +561,18 @@ void Fold(List at, uint share, out int chosen[BLOCK], out INPUT_VALUE totals[BLO
     const uint start = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
     [unroll]
     for (n = 0; n < BLOCK; n++)
-    {
         totals[n] = (INPUT_VALUE)INPUT_LOWEST;
-        chosen[n] = -1;
-    }
     [loop]
     for (uint number = share; number < layers; number += SHARES)
     {
         bool isInside = true;
         uint channel = number, base = start;
-        const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
         [unroll]
-        for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
+        for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            uint position = (uint)first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
+            const uint above = DivideBySize(channel, windowSizes[d]), tap = channel - above * windowSizes[d].size;
+            const uint position = (uint)first[d] + tap * windowAxes[d].tap;
+            channel = above;
             isInside = isInside && position < windowAxes[d].limit;
             base += position * windowAxes[d].stride;
         }
@@ -647,17 +594,10 @@ void Fold(List at, uint share, out int chosen[BLOCK], out INPUT_VALUE totals[BLO
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
                             const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * WINDOW_CHANNELS + c % WINDOW_CHANNELS;
+                            const int position = (LEAD + dividend / DIVISOR_X) * columnPitch + c % columnPitch;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
-                            n = NumberOf(j, c / BLOCK_CHANNELS, c % BLOCK_CHANNELS);
-#if OUTPUT_INDICES_PRESENT
-                            const uint isBetter = (uint)!IsNan(totals[n]) & ((uint)IsNan(terms[position])
-                                | (uint)(totals[n] < terms[position]));
-                            const uint isChosen = (uint)isThere[position / WINDOW_VECTOR] & ((uint)(chosen[n] < 0)
-                                | isBetter);
-                            chosen[n] = isChosen ? ((int)number * WINDOW_HEIGHT + down) * WINDOW_WIDTH + x : chosen[n];
-#endif
+                            n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
                             totals[n] = With(totals[n], terms[position]);
                         }
                 }
@@ -683,52 +623,41 @@ void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements
 void FoldBlock(uint group, uint thread)
 {
     const uint inGroup = NUM_THREADS / SHARES;
-    const uint share = SHARES == 1 ? 0 : thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
+    const uint share = thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
     const uint number = group * inGroup + place;
-#if SHARES == 1
-    if (number >= count)
-        return;
-#endif
     List start = Numbered(number);
-    start.entries[blockAxis] *= BLOCK_CHANNELS;
+    start.entries[1] *= BLOCK_CHANNELS;
     start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
     start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
     INPUT_VALUE totals[BLOCK];
-    int chosen[BLOCK];
     const uint from = number < count ? share : layers;
     int n;
-    Fold(start, from, chosen, totals);
+    Fold(start, from, totals);
 #if SHARES > 1
     [unroll]
-    for (uint span = SHARES / 2; span > 0; span /= 2)
+    for (n = 0; n < BLOCK; n++)
     {
-        const uint slot = share % span * inGroup + place;
-        if (share / span == 1)
-        {
-            [unroll]
-            for (n = 0; n < BLOCK; n++)
-                results[n * (NUM_THREADS / 2) + slot] = totals[n];
-        }
+        results[thread] = totals[n];
         GroupMemoryBarrierWithGroupSync();
-        if (share < span)
+        [unroll]
+        for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
         {
-            [unroll]
-            for (n = 0; n < BLOCK; n++)
-                totals[n] = With(totals[n], results[n * (NUM_THREADS / 2) + slot]);
+            const INPUT_VALUE result = results[(thread + other * inGroup) % NUM_THREADS];
+            totals[n] = With(totals[n], result);
         }
         GroupMemoryBarrierWithGroupSync();
     }
+#endif
     if (number >= count || share > 0)
         return;
-#endif
 
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         List at = start;
-        at.entries[blockAxis] += isAcross ? n / (BLOCK_COLUMNS * BLOCK_ROWS) : n % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += (isAcross ? n : n / BLOCK_CHANNELS) % BLOCK_COLUMNS;
-        at.entries[WINDOW_AXIS + yAxis] += n / (isAcross ? BLOCK_COLUMNS : BLOCK_COLUMNS * BLOCK_CHANNELS) % BLOCK_ROWS;
+        at.entries[1] += n / channelPitch % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
+        at.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
         if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
             || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
@@ -738,9 +667,6 @@ void FoldBlock(uint group, uint thread)
         for (int e = 0; e < OUTPUT_VECTOR; e++)
         {
             elements[e] = Finished(at, totals[n + e]);
-#if OUTPUT_INDICES_PRESENT
-            FinishOutputIndices(at, chosen[n + e]);
-#endif
             at.entries[DIMENSION_AT(RANK - 1)]++;
         }
         StoreOutputVector(offset, elements);

@@ -753,7 +753,7 @@ typedef struct dmlops_plan_Frame {
 typedef struct dmlops_plan_Sliding {
     dmlops_plan_int_8 sizes;
     dmlops_plan_Frame window;
-    dmlops_plan_Frame counted;
+    dmlops_plan_int_8 counted;
     dmlops_plan_int_8 box;
 } dmlops_plan_Sliding;
 
@@ -1033,8 +1033,8 @@ typedef struct dmlops_plan_SkinnyThreads {
 
 typedef struct dmlops_plan_Packing {
     int64_t items;
-    int64_t vector;
-    int64_t in_word;
+    int64_t channels;
+    dmlops_plan_int_8 strides;
 } dmlops_plan_Packing;
 
 typedef struct dmlops_plan_Row {
@@ -1042,14 +1042,6 @@ typedef struct dmlops_plan_Row {
     int64_t reach;
     int64_t pitch;
 } dmlops_plan_Row;
-
-typedef struct dmlops_plan_BytePacking {
-    int64_t vector;
-    int64_t padded;
-    int64_t pitch;
-    int64_t left_items;
-    int64_t right_items;
-} dmlops_plan_BytePacking;
 
 typedef struct dmlops_plan_WindowAxis {
     int64_t taps;
@@ -1087,10 +1079,7 @@ typedef struct dmlops_plan_Slide {
     dmlops_plan_WindowAxis_8 axes;
     int64_t depth;
     int64_t outputs;
-    int is_shared;
-    int64_t adjacent;
     int is_across;
-    int is_own;
     int64_t channels;
     int64_t vector;
     int64_t stored;
@@ -1714,9 +1703,7 @@ DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) 
     record->sliding.window.first.count = 0;
     record->sliding.window.steps.count = 0;
     record->sliding.window.taps.count = 0;
-    record->sliding.counted.first.count = 0;
-    record->sliding.counted.steps.count = 0;
-    record->sliding.counted.taps.count = 0;
+    record->sliding.counted.count = 0;
     record->sliding.box.count = 0;
     record->attention.query.tensor = 0;
     record->attention.query.first.count = 0;
@@ -2668,6 +2655,8 @@ DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const
     dmlops_plan_Split* split, int in_parts, int64_t packed);
 DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed);
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op);
+DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Product* product);
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
@@ -2703,7 +2692,6 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
-DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
 DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
@@ -2712,7 +2700,6 @@ DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, cons
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result);
 DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op,
@@ -2720,47 +2707,37 @@ DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
     dmlops_plan_WindowConstants* result);
-DMLOPS_CALLED void dmlops_plan_unpacked_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_WindowConstants* result);
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* tensor, int64_t most);
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
     result);
-DMLOPS_CALLED void dmlops_plan_float_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    vector);
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Side* side, dmlops_plan_Side* result);
-DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
+    dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
-    row);
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row, dmlops_plan_Tile_12*
     result);
-DMLOPS_CALLED void dmlops_plan_cooperative_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* given);
-DMLOPS_CALLED int64_t dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
-    dmlops_plan_Packing* packing);
-DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_Packing* packing);
 DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found);
+    dmlops_plan_Matrices* given);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -2775,18 +2752,13 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tiles(dmlops_planning* planning, dmlo
 DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     is_cooperative, dmlops_plan_Choice* result);
-DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result);
-DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result);
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
-DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t
+    padded, int64_t d);
+DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* given);
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result);
 DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
@@ -2811,8 +2783,6 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
-DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Matrices* found, dmlops_plan_int_64* result);
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
     dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits);
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -4723,9 +4693,6 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     const dmlops_plan_Tile * tile = &product->tile;
     const dmlops_plan_Split * split = &product->split;
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), op->number);
-    if (is_packed) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
-    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), factors->left.vector);
     if (factors->left.is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), 1);
@@ -4733,6 +4700,13 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), factors->right.vector);
     if (factors->right.is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
+    }
+    if (dmlops_plan_is_of_bytes(planning, op)) {
+        dmlops_plan_define_bytes(planning, op);
+    } else {
+        if (is_packed) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
+        }
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), product->in_parts ? 1 :
         dmlops_plan_output_vector(planning, found, &op->output));
@@ -4755,6 +4729,23 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     if (product->in_parts) {
         dmlops_plan_add_parts(planning, op, found, split, window);
     }
+}
+
+/* The macros of the types of bytes. */
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->left.is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->right.is_signed);
+}
+
+/* The macros of the pass that multiplies bytes. UINT8 always has a zero point, as tiles hold it. */
+DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
+    dmlops_plan_define_signs(planning, op);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
+        !op->right.is_signed));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left ||
+        !op->left.is_signed));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
+        DMLOPS_CAPABILITY_DOT_PRODUCTS));
 }
 
 /* One dispatch, followed by one if there are partial sums. */
@@ -5272,8 +5263,8 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
-/* Whether phases are worth it: neighbors within a phase are also neighbors on the right factor, no phase is empty, and
-   few phases meet no tap at all. */
+/* Whether phases are worth it: neighbors within a phase, and the taps that it meets, are also neighbors on the right
+   factor, no phase is empty, and few phases meet no tap at all. */
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output) {
     int64_t places = dmlops_plan_times(planning, dmlops_plan_phase_count(planning, window),
@@ -5281,7 +5272,8 @@ DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops
     int found = places <= dmlops_multiply(16, dmlops_plan_element_count(planning, &window->sizes));
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
         const int64_t divisor = window->right_divisors.items[d];
-        int is_next = window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1;
+        int is_next = (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1) &&
+            (window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)] == 1);
         found = found && ((divisor == 1) || (is_next && (divisor <= output->sizes.items[dmlops_item(planning,
             window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)])));
     }
@@ -5300,13 +5292,6 @@ DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlo
         window->sizes.items[dmlops_item(planning, d, window->sizes.count)]));
 }
 
-/* The distance between taps that one phase meets. */
-DMLOPS_CALLED int64_t dmlops_plan_period(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
-    int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
-    return dmlops_divide(divisor, dmlops_gcd(window->right_taps.items[dmlops_item(planning, d,
-        window->right_taps.count)], divisor));
-}
-
 DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window) {
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < window->right_divisors.count; ++each_1) {
@@ -5321,8 +5306,8 @@ DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const d
     int64_t places = 1;
     for (int64_t d = 0; d < window->sizes.count; ++d) {
         const int64_t size = window->sizes.items[d];
-        places = dmlops_plan_times(planning, places, dmlops_plan_ceil_div(planning, size, dmlops_plan_period(planning,
-            window, d)));
+        places = dmlops_plan_times(planning, places, dmlops_plan_ceil_div(planning, size,
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
     }
     return places;
 }
@@ -5356,17 +5341,6 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
             dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
     }
     return first;
-}
-
-/* Whether the taps are in the order of their positions on the right factor. */
-DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window) {
-    (void)planning;
-    int made_1 = 1;
-    for (int64_t each_2 = 0; each_2 < window->right_taps.count; ++each_2) {
-        const int64_t tap = window->right_taps.items[each_2];
-        made_1 = made_1 && (tap >= 0);
-    }
-    return made_1;
 }
 
 /* The window with its taps in the order of their positions on the right factor. */
@@ -5423,9 +5397,8 @@ DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const d
 }
 
 /* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
-   limits, strides, divisors and periods; then its strides on the left one. Taps are the distances between those that
-   one phase meets. Numbers follow: the `channels` of a tap, the taps, the left factor's `offset` at the first of
-   them, and its stride from one matrix to the next. */
+   limits, strides and divisors; then its strides on the left one. Numbers follow: the `channels` of a tap, with
+   padding and without, the left factor's `offset` at the first tap, and its stride from one matrix to the next. */
 DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
     dmlops_plan_WindowConstants* result) {
@@ -5435,21 +5408,12 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
     dmlops_plan_int_96 words;
     words.count = 0;
     int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    dmlops_plan_int_8 periods;
-    periods.count = 0;
     dmlops_plan_int_8 left_steps;
     left_steps.count = 0;
-    for (int64_t d = 0; d < window->right_taps.count; ++d) {
-        const int64_t tap = window->right_taps.items[d];
-        dmlops_plan_int_8_append(planning, &periods, dmlops_plan_period(planning, window, d));
-        dmlops_plan_int_8_append(planning, &taps, dmlops_divide(dmlops_multiply(tap,
-            periods.items[dmlops_item(planning, d, periods.count)]), window->right_divisors.items[dmlops_item(planning,
-            d, window->right_divisors.count)]));
-        dmlops_plan_int_8_append(planning, &left_steps, dmlops_multiply(window->left_taps.items[dmlops_item(planning,
-            d, window->left_taps.count)], left->strides.items[dmlops_item(planning, dmlops_add(behind, d),
-            left->strides.count)]));
+    for (int64_t d = 0; d < window->left_taps.count; ++d) {
+        const int64_t tap = window->left_taps.items[d];
+        dmlops_plan_int_8_append(planning, &left_steps, dmlops_multiply(tap, left->strides.items[dmlops_item(planning,
+            dmlops_add(behind, d), left->strides.count)]));
     }
     dmlops_plan_int_8 limits;
     limits.count = 0;
@@ -5464,11 +5428,10 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
     dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
     dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
     dmlops_plan_int_8_16_append(planning, &lists, &window->right_steps);
-    dmlops_plan_int_8_16_append(planning, &lists, &taps);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_taps);
     dmlops_plan_int_8_16_append(planning, &lists, &limits);
     dmlops_plan_int_8_16_append(planning, &lists, strides);
     dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
-    dmlops_plan_int_8_16_append(planning, &lists, &periods);
     dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
     for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
         const dmlops_plan_int_8* entries = &lists.items[each_1];
@@ -5479,21 +5442,11 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
     dmlops_plan_int_8 numbers;
     numbers.count = 0;
     dmlops_plan_int_8_append(planning, &numbers, channels);
-    dmlops_plan_int_8_append(planning, &numbers, dmlops_plan_element_count(planning, &window->sizes));
+    dmlops_plan_int_8_append(planning, &numbers, op->factors.depth);
     dmlops_plan_int_8_append(planning, &numbers, dmlops_modulo(offset, INT64_C(4294967296)));
     dmlops_plan_int_8_append(planning, &numbers, dmlops_modulo(factors->left.matrix, INT64_C(4294967296)));
     dmlops_plan_int_96_copy(&result->lists, &words);
     result->numbers = numbers;
-    return;
-}
-
-/* The constants of a window on the factors as they are in memory. */
-DMLOPS_CALLED void dmlops_plan_unpacked_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_WindowConstants* result) {
-    int64_t first = dmlops_plan_first_of(planning, &op->factors.window, &op->left);
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_window_strides(planning, op, &made_1);
-    dmlops_plan_product_window(planning, op, found, &made_1, op->factors.depth, first, result);
     return;
 }
 
@@ -5554,7 +5507,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     int is_straight = dmlops_plan_has_phases(planning, window, output) && dmlops_plan_has_channels_first(planning,
         factors, output);
     if (dmlops_plan_is_of_bytes(planning, op)) {
-        is_straight = is_straight && !dmlops_plan_is_divided(planning, window) && (factors->right_less.count == 0);
+        is_straight = is_straight && (factors->right_less.count == 0);
     }
     for (int64_t each_2 = 0; each_2 < factors->left_less.count; ++each_2) {
         const int64_t axis = factors->left_less.items[each_2];
@@ -5565,38 +5518,26 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         left->strides.count)];
     int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
         groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    dmlops_plan_int_64_append(planning, &others, row_step);
-    dmlops_plan_int_64_append(planning, &others, dmlops_plan_first_of(planning, window, left));
-    dmlops_plan_int_64_append(planning, &others, matrix_step);
-    int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
-    for (int64_t each_3 = 0; each_3 < others.count; ++each_3) {
-        const int64_t other = others.items[each_3];
-        vector = dmlops_gcd(vector, other);
-    }
     int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, window));
     int64_t run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
     int is_down = dmlops_plan_is_stored_down(planning, op, row_axis, rows, run);
-    int64_t channels = dmlops_plan_is_of_bytes(planning, op) ? 1 : dmlops_plan_channels_vector(planning, factors,
-        right, 4);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_4);
-    dmlops_plan_Side made_5;
-    made_5.steps = made_4;
-    made_5.depth = depth_step;
-    made_5.matrix = matrix_step;
-    made_5.is_along = 1;
-    made_5.vector = vector;
-    dmlops_plan_int_8 made_6;
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_3);
+    dmlops_plan_Side made_4;
+    made_4.steps = made_3;
+    made_4.depth = depth_step;
+    made_4.matrix = matrix_step;
+    made_4.is_along = 1;
+    made_4.vector = 1;
+    dmlops_plan_int_8 made_5;
     dmlops_plan_axis_steps(planning, output, factors->right.items[dmlops_item(planning, 0, factors->right.count)],
-        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_6);
-    dmlops_plan_Side made_7;
-    made_7.steps = made_6;
-    made_7.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
-    made_7.matrix = 0;
-    made_7.is_along = channels > 1;
-    made_7.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output, 4);
+        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_5);
+    dmlops_plan_Side made_6;
+    made_6.steps = made_5;
+    made_6.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
+    made_6.matrix = 0;
+    made_6.is_along = 1;
+    made_6.vector = 1;
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->sizes = sizes;
@@ -5608,30 +5549,9 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     result->run = is_down ? rows : run;
     result->depth = depth;
     result->count = count;
-    result->left = made_5;
-    result->right = made_7;
+    result->left = made_4;
+    result->right = made_6;
     return;
-}
-
-/* Whether any tap is outside of the tensor. */
-DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
-    int found = 0;
-    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
-    for (int64_t d = 0; d < window->right_first.count; ++d) {
-        const int64_t first = window->right_first.items[d];
-        int64_t last = dmlops_add(first, dmlops_multiply(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], dmlops_subtract(output->sizes.items[dmlops_item(planning,
-            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], 1)));
-        int64_t span = dmlops_multiply(window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)],
-            dmlops_subtract(window->sizes.items[dmlops_item(planning, d, window->sizes.count)], 1));
-        int64_t least = dmlops_add(dmlops_min(first, last), dmlops_min(span, 0));
-        int64_t greatest = dmlops_add(dmlops_max(first, last), dmlops_max(span, 0));
-        int64_t divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
-        found = found || (dmlops_plan_ceil_div(planning, least, divisor) < 0) || (dmlops_divide(greatest, divisor) >=
-            tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)]);
-    }
-    return found;
 }
 
 /* The number of adjacent columns, up to `most`, that form a vector in the right factor, wherever they start: more than
@@ -5678,11 +5598,6 @@ DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, con
     return vector;
 }
 
-/* Whether the left factor is a matrix as it is: there is a single tap, which all elements meet. */
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Window* window) {
-    return (dmlops_plan_element_count(planning, &window->sizes) == 1) && !dmlops_plan_is_divided(planning, window);
-}
-
 /* The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single tap. */
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
     result) {
@@ -5727,83 +5642,64 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     return;
 }
 
-/* Chooses the tile and the parts of k; the left factor is packed by vectors of rows. */
-DMLOPS_CALLED void dmlops_plan_float_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found) {
-    const dmlops_plan_Tensor * output = &op->output;
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 225;
-    rates.latency = 747;
-    rates.alone = 58;
-    rates.element = 4;
-    rates.taps = 1;
-    dmlops_plan_Tile_12 made_1;
-    dmlops_plan_float_window_tiles(planning, op->factors.depth, &made_1);
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &chosen);
-    dmlops_plan_Split split;
-    dmlops_plan_split_of(planning, found, &chosen, &split);
-    dmlops_plan_Matrices factors;
-    factors = *found;
-    int64_t items = 0;
-    if ((found->left.depth != 1) || !dmlops_plan_is_matrix(planning, &op->factors.window)) {
-        int64_t vectors = dmlops_plan_ceil_div(planning, found->rows, 4);
-        int64_t pitch = dmlops_multiply(4, vectors);
-        int64_t whole = dmlops_plan_times(planning, found->depth, dmlops_multiply(4, vectors));
-        dmlops_plan_int_8 made_2;
-        dmlops_plan_axis_steps(planning, output, found->row_axis, 1, &made_2);
-        dmlops_plan_Side made_3;
-        made_3.steps = made_2;
-        made_3.depth = pitch;
-        made_3.matrix = whole;
-        made_3.is_along = 0;
-        made_3.vector = 4;
-        dmlops_plan_Matrices made_4;
-        made_4 = *found;
-        made_4.left = made_3;
-        factors = made_4;
-        items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth, vectors), found->count);
-    }
-    dmlops_plan_Product product;
-    product.tile = chosen.tile;
-    product.split = split;
-    product.in_parts = split.parts > 1;
-    product.matrices = *found;
-    product.factors = factors;
-    product.is_cooperative = 0;
-    dmlops_plan_Packing made_5;
-    made_5.items = items;
-    made_5.vector = 4;
-    made_5.in_word = 1;
-    dmlops_plan_Row made_6;
-    dmlops_plan_single_tap(planning, &made_6);
-    dmlops_plan_window_product(planning, op, &product, &made_5, &made_6);
-}
-
-/* The way to load a convolution's right factor: up to eight adjacent channels or pixels at once. */
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Side* side, dmlops_plan_Side* result) {
+/* Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all elements
+   meet, and none outside of the right factor. */
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, int64_t vector) {
+    const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * right = &op->right;
     const dmlops_plan_Tensor * output = &op->output;
-    int64_t channels = dmlops_plan_channels_vector(planning, &op->factors, right, 8);
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+    int is_inside = (dmlops_plan_element_count(planning, &window->sizes) == 1) && !dmlops_plan_is_divided(planning,
+        window);
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t first = window->right_first.items[d];
+        int64_t last = dmlops_add(first, dmlops_multiply(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], dmlops_subtract(output->sizes.items[dmlops_item(planning,
+            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], 1)));
+        is_inside = is_inside && (first >= 0) && (last < right->sizes.items[dmlops_item(planning, dmlops_add(behind,
+            d), right->sizes.count)]);
+    }
+    return is_inside && (dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth,
+        vector) == vector);
+}
+
+/* The way to load the left factor packed: rows are padded to whole vectors along k. */
+DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, vector), vector);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_axis_steps(planning, &op->output, found->row_axis, pitch, &made_1);
+    result->steps = made_1;
+    result->depth = 1;
+    result->matrix = dmlops_plan_times(planning, found->rows, pitch);
+    result->is_along = 1;
+    result->vector = vector;
+    return;
+}
+
+/* The vectors of the packed left factor. */
+DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    vector) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
+        dmlops_plan_ceil_div(planning, found->depth, vector));
+}
+
+/* The way to load the right factor: up to so many adjacent channels or pixels at once, or single elements, which tiles
+   of cooperative matrices then hold along k. */
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result) {
+    int64_t channels = dmlops_plan_channels_vector(planning, &op->factors, &op->right, most);
     if (channels > 1) {
         *result = *side;
         result->is_along = 1;
         result->vector = channels;
         return;
     }
-    int64_t columns = dmlops_plan_columns_vector(planning, &op->factors.window, right, output, 8);
+    int64_t columns = dmlops_plan_columns_vector(planning, &op->factors.window, &op->right, &op->output, most);
     *result = *side;
-    result->is_along = columns == 1;
+    result->is_along = (columns == 1) && (most == 8);
     result->vector = columns;
-    return;
-}
-
-DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result) {
-    (void)planning;
-    result->taps = 1;
-    result->reach = 0;
-    result->pitch = 0;
     return;
 }
 
@@ -5813,10 +5709,6 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * right = &op->right;
-    if (dmlops_plan_is_divided(planning, window)) {
-        dmlops_plan_single_tap(planning, result);
-        return;
-    }
     int64_t last = dmlops_subtract(window->sizes.count, 1);
     int64_t taps = window->sizes.items[dmlops_item(planning, last, window->sizes.count)];
     int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
@@ -5828,16 +5720,15 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
         right->sizes.count)];
     int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
     int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
+    int is_near = (1 < taps && taps <= 3) && (step == 1) && (0 < reach && reach <= 16);
+    if (!is_near || dmlops_plan_is_divided(planning, window) || (dmlops_modulo(op->factors.depth, 16) > 0)) {
+        result->taps = 1;
+        result->reach = 0;
+        result->pitch = 0;
+        return;
+    }
     int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
         dmlops_subtract(dmlops_add(width, reach), before))), width);
-    if ((taps == 1) || (taps > 7) || (tap <= 0) || (step != 1) || (reach > 16)) {
-        dmlops_plan_single_tap(planning, result);
-        return;
-    }
-    if (dmlops_modulo(op->factors.depth, 16) > 0) {
-        dmlops_plan_single_tap(planning, result);
-        return;
-    }
     result->taps = taps;
     result->reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
     result->pitch = pitch;
@@ -5863,17 +5754,6 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
         found->sizes.count)]), pitch);
     result->run = run;
     return;
-}
-
-/* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
-    row) {
-    (void)planning;
-    int64_t left = dmlops_multiply(tile->rows, dmlops_add(dmlops_divide(dmlops_multiply(row->taps, tile->depth), 8),
-        1));
-    int64_t right = dmlops_multiply(dmlops_add(tile->columns, row->reach), dmlops_add(dmlops_divide(tile->depth, 8),
-        1));
-    return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
 /* The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a step reads a
@@ -5938,112 +5818,160 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     return;
 }
 
-/* The candidates that contain several taps, each with 16 channels: those that shared memory has room for. Their last
-   columns serve other tiles, too, so these are not counted. */
+/* The candidates that contain several taps, each with 16 channels. Their last columns serve other tiles, too, so these
+   are not counted. */
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row, dmlops_plan_Tile_12*
     result) {
-    dmlops_plan_Tile_12 shapes;
-    shapes.count = 0;
+    int64_t wide = dmlops_subtract(256, row->reach);
+    int64_t depth = dmlops_multiply(16, row->taps);
+    result->count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 64;
-    made_1.columns = 256;
-    made_1.depth = 16;
+    made_1.columns = wide;
+    made_1.depth = depth;
     made_1.wave_rows = 32;
     made_1.wave_columns = 64;
     made_1.resident = 2;
     made_1.efficiency = 23;
-    dmlops_plan_Tile_12_append(planning, &shapes, &made_1);
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 128;
-    made_2.columns = 256;
-    made_2.depth = 16;
+    made_2.columns = wide;
+    made_2.depth = depth;
     made_2.wave_rows = 64;
     made_2.wave_columns = 64;
     made_2.resident = 1;
     made_2.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, &shapes, &made_2);
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 64;
-    made_3.columns = 128;
-    made_3.depth = 16;
+    made_3.columns = dmlops_subtract(128, row->reach);
+    made_3.depth = depth;
     made_3.wave_rows = 32;
     made_3.wave_columns = 64;
     made_3.resident = 4;
     made_3.efficiency = 18;
-    dmlops_plan_Tile_12_append(planning, &shapes, &made_3);
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 32;
-    made_4.columns = 256;
-    made_4.depth = 16;
+    made_4.columns = wide;
+    made_4.depth = depth;
     made_4.wave_rows = 32;
     made_4.wave_columns = 32;
     made_4.resident = 2;
     made_4.efficiency = 18;
-    dmlops_plan_Tile_12_append(planning, &shapes, &made_4);
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 16;
-    made_5.columns = 256;
-    made_5.depth = 16;
+    made_5.columns = wide;
+    made_5.depth = depth;
     made_5.wave_rows = 16;
     made_5.wave_columns = 32;
     made_5.resident = 3;
     made_5.efficiency = 12;
-    dmlops_plan_Tile_12_append(planning, &shapes, &made_5);
-    dmlops_plan_Tile_12 tiles;
-    tiles.count = 0;
-    for (int64_t each_6 = 0; each_6 < shapes.count; ++each_6) {
-        const dmlops_plan_Tile* tile = &shapes.items[each_6];
-        if (dmlops_plan_has_room(planning, tile, row)) {
-            dmlops_plan_Tile made_7;
-            made_7 = *tile;
-            made_7.columns = dmlops_subtract(tile->columns, row->reach);
-            made_7.depth = dmlops_multiply(row->taps, tile->depth);
-            dmlops_plan_Tile_12_append(planning, &tiles, &made_7);
-        }
-    }
-    dmlops_plan_Tile_12_copy(result, &tiles);
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
     return;
 }
 
-/* Chooses the tile, with one tap or several, and the parts of k; the left factor is packed along k. */
-DMLOPS_CALLED void dmlops_plan_cooperative_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* given) {
+/* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. In packed factors
+   the k-loop counts elements. */
+DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row) {
+    const dmlops_plan_Matrices * found = &product->matrices;
+    const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * output = &op->output;
+    int64_t items = packing->items;
+    int64_t channels = packing->channels;
+    int64_t vector = factors->left.vector;
+    int64_t sums = dmlops_plan_begin_product(planning, found, &product->split, product->in_parts,
+        dmlops_plan_times(planning, 4, items));
+    if ((items > 0) && (dmlops_plan_times(planning, dmlops_add(dmlops_divide(sums, 4), items), vector) >=
+        INT64_C(2147483648))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_plan_times(planning, 4, dmlops_add(sums,
+            dmlops_plan_times(planning, 4, items))));
+        return;
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row->taps);
+    dmlops_out_share(planning);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_window_strides(planning, op, &made_1);
+    dmlops_plan_WindowConstants words;
+    dmlops_plan_product_window(planning, op, found, &made_1, channels, dmlops_plan_first_of(planning, window,
+        &op->left), &words);
+    int64_t tap_products = dmlops_gcd(channels, product->tile.depth);
+    if (items > 0) {
+        if (dmlops_plan_is_of_bytes(planning, op)) {
+            dmlops_plan_define_signs(planning, op);
+        }
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), vector);
+        dmlops_plan_dispatch_single(planning, op, found, &product->split, &words, 2, items);
+        dmlops_plan_WindowConstants made_2;
+        dmlops_plan_product_window(planning, op, factors, &packing->strides, channels,
+            dmlops_multiply(dmlops_divide(sums, 4), vector), &made_2);
+        words = made_2;
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);
+    dmlops_plan_multiply(planning, op, product, &words, items > 0);
+}
+
+/* Chooses the tile, of cooperative matrices where these suit, with one tap or several, and the parts of k. False if
+   there is too little to compute. */
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* given) {
+    if (!given->is_worth) {
+        return 0;
+    }
     int64_t channels = op->factors.depth;
-    dmlops_plan_Side right;
-    dmlops_plan_gathered(planning, op, &given->right, &right);
-    dmlops_plan_Row row;
-    dmlops_plan_row_of(planning, op, given, &row);
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 3750;
-    rates.latency = 379;
-    rates.alone = 32;
-    rates.element = 2;
-    rates.taps = 1;
+    int is_cooperative = dmlops_plan_suits_cooperative_matrix(planning, op, given);
+    int64_t vector = is_cooperative ? 8 : 4;
     dmlops_plan_Matrices found;
     found = *given;
-    dmlops_plan_Tile_12 made_1;
-    dmlops_plan_tap_tiles(planning, channels, &made_1);
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, given, &made_1, &rates, 1, &chosen);
-    if (row.taps > 1) {
-        dmlops_plan_Matrices padded_rows;
-        dmlops_plan_in_rows(planning, given, window, &row, &padded_rows);
+    dmlops_plan_Row row;
+    row.taps = 1;
+    row.reach = 0;
+    row.pitch = 0;
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 225;
+    rates.latency = 747;
+    rates.alone = 58;
+    rates.element = 4;
+    rates.taps = 1;
+    dmlops_plan_Tile_12 tiles;
+    dmlops_plan_float_window_tiles(planning, channels, &tiles);
+    if (is_cooperative) {
+        dmlops_plan_Rates made_1;
+        made_1.arithmetic = 3750;
+        made_1.latency = 379;
+        made_1.alone = 32;
+        made_1.element = 2;
+        made_1.taps = 1;
+        rates = made_1;
         dmlops_plan_Tile_12 made_2;
-        dmlops_plan_row_tiles(planning, &row, &made_2);
-        dmlops_plan_Rates made_3;
-        made_3 = rates;
-        made_3.taps = row.taps;
+        dmlops_plan_tap_tiles(planning, channels, &made_2);
+        dmlops_plan_Tile_12_copy(&tiles, &made_2);
+    }
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, given, &tiles, &rates, 1, &chosen);
+    dmlops_plan_Row several;
+    dmlops_plan_row_of(planning, op, given, &several);
+    if (is_cooperative && (several.taps > 1)) {
+        dmlops_plan_Matrices padded;
+        dmlops_plan_in_rows(planning, given, &op->factors.window, &several, &padded);
+        dmlops_plan_Tile_12 made_3;
+        dmlops_plan_row_tiles(planning, &several, &made_3);
+        dmlops_plan_Rates made_4;
+        made_4 = rates;
+        made_4.taps = several.taps;
         dmlops_plan_Choice rows;
-        dmlops_plan_choose_tile(planning, &padded_rows, &made_2, &made_3, 1, &rows);
+        dmlops_plan_choose_tile(planning, &padded, &made_3, &made_4, 1, &rows);
         if (rows.time < chosen.time) {
             chosen = rows;
-            found = padded_rows;
-        } else {
-            dmlops_plan_Row made_4;
-            dmlops_plan_single_tap(planning, &made_4);
-            row = made_4;
+            found = padded;
+            row = several;
         }
     }
     dmlops_plan_Split split;
@@ -6052,110 +5980,36 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window(dmlops_planning* planning, con
     tile = chosen.tile;
     tile.columns = dmlops_add(chosen.tile.columns, row.reach);
     tile.depth = dmlops_divide(chosen.tile.depth, row.taps);
-    int64_t vector = dmlops_plan_side_vector(planning, &found.left, found.row_axis, found.rows, found.depth, 8);
+    int64_t items = dmlops_plan_left_items(planning, &found, vector);
     dmlops_plan_Side left;
-    left = found.left;
-    left.vector = vector;
-    int64_t items = 0;
-    if ((vector < 8) || !dmlops_plan_is_matrix(planning, window)) {
-        int64_t eights = dmlops_plan_ceil_div(planning, found.depth, 8);
-        dmlops_plan_int_8 steps;
-        dmlops_plan_axis_steps(planning, output, found.row_axis, dmlops_multiply(8, eights), &steps);
+    dmlops_plan_packed_side(planning, op, &found, vector, &left);
+    if (dmlops_plan_is_matrix(planning, op, &found, vector)) {
+        items = 0;
         dmlops_plan_Side made_5;
-        made_5.steps = steps;
-        made_5.depth = 1;
-        made_5.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
-        made_5.is_along = 1;
-        made_5.vector = 8;
+        made_5 = found.left;
+        made_5.vector = vector;
         left = made_5;
-        items = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count), eights);
     }
+    dmlops_plan_Side made_6;
+    dmlops_plan_gathered(planning, op, &found.right, vector, &made_6);
     dmlops_plan_Matrices factors;
     factors = found;
     factors.left = left;
-    factors.right = right;
+    factors.right = made_6;
     dmlops_plan_Product product;
     product.tile = tile;
     product.split = split;
     product.in_parts = split.parts > 1;
     product.matrices = found;
     product.factors = factors;
-    product.is_cooperative = 1;
-    dmlops_plan_Packing made_6;
-    made_6.items = items;
-    made_6.vector = 8;
-    made_6.in_word = 2;
-    dmlops_plan_window_product(planning, op, &product, &made_6, &row);
-}
-
-/* The macros and resources of all passes, with room in scratch for packed factors, in which the k-loop counts elements.
-   Returns the words before them. */
-DMLOPS_CALLED int64_t dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
-    dmlops_plan_Packing* packing) {
-    int64_t packed = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, packing->items, 4), 4),
-        dmlops_divide(packing->vector, packing->in_word));
-    int64_t words = dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, packed);
-    if ((packing->items > 0) && (dmlops_plan_times(planning, dmlops_add(words, packed), packing->in_word) >=
-        INT64_C(2147483648))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_add(words, packed)));
-        return 0;
-    }
-    return words;
-}
-
-/* The pass that packs factors, after its own macros. */
-DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_Packing* packing) {
-    const dmlops_plan_Matrices * found = &product->matrices;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
-    dmlops_plan_WindowConstants words;
-    dmlops_plan_unpacked_window(planning, op, found, &words);
-    dmlops_plan_dispatch_single(planning, op, found, &product->split, &words, 2, packing->items);
-}
-
-/* One dispatch, preceded by one if the left factor is packed, and followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    int64_t channels = op->factors.depth;
-    const dmlops_plan_Tensor * right = &op->right;
-    const dmlops_plan_Tensor * output = &op->output;
-    int64_t sums = dmlops_plan_begin_packed(planning, product, packing);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row->taps);
-    dmlops_out_share(planning);
-    dmlops_plan_WindowConstants words;
-    dmlops_plan_unpacked_window(planning, op, &product->matrices, &words);
-    if (packing->items > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(channels, product->tile.depth));
-        dmlops_plan_pack(planning, op, product, packing);
-        int64_t first = dmlops_multiply(sums, packing->in_word);
-        dmlops_plan_int_8 strides;
-        dmlops_plan_window_strides(planning, op, &strides);
-        dmlops_plan_WindowConstants made_1;
-        dmlops_plan_product_window(planning, op, &product->factors, &strides, channels, first, &made_1);
-        words = made_1;
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(channels, product->tile.depth));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window, right,
-        output));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);
-    dmlops_plan_multiply(planning, op, product, &words, packing->items > 0);
-}
-
-/* Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too little to compute. */
-DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found) {
-    if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
-        dmlops_plan_cooperative_window(planning, op, found);
-    } else {
-        if (found->is_worth) {
-            dmlops_plan_float_window(planning, op, found);
-        } else {
-            return 0;
-        }
-    }
+    product.is_cooperative = is_cooperative;
+    dmlops_plan_int_8 made_7;
+    dmlops_plan_window_strides(planning, op, &made_7);
+    dmlops_plan_Packing made_8;
+    made_8.items = items;
+    made_8.channels = channels;
+    made_8.strides = made_7;
+    dmlops_plan_window_product(planning, op, &product, &made_8, &row);
     return 1;
 }
 
@@ -6438,84 +6292,6 @@ DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const
     return;
 }
 
-/* The packing of a convolution's factors. Few channels are not worth padding to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * right = &op->right;
-    int64_t channels = op->factors.depth;
-    int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 4)) ? 16 : 4;
-    int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
-        dmlops_plan_element_count(planning, &window->sizes), padded), 16), 16);
-    int64_t groups = dmlops_max(window->groups, 1);
-    int64_t pixels = dmlops_divide(dmlops_plan_element_count(planning, &right->sizes),
-        right->sizes.items[dmlops_item(planning, 1, right->sizes.count)]);
-    result->vector = vector;
-    result->padded = padded;
-    result->pitch = pitch;
-    result->left_items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, groups),
-        dmlops_divide(pitch, vector));
-    result->right_items = dmlops_plan_times(planning, dmlops_plan_times(planning, pixels, groups),
-        dmlops_divide(padded, vector));
-    return;
-}
-
-/* The matrices with packed factors. */
-DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout, dmlops_plan_Matrices* result) {
-    const dmlops_plan_Tensor * right = &op->right;
-    const dmlops_plan_Tensor * output = &op->output;
-    int64_t image = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-        right->sizes.count)], op->factors.depth));
-    for (int64_t d = 0; d < right->sizes.count; ++d) {
-        const int64_t size = right->sizes.items[d];
-        image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
-    }
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_axis_steps(planning, output, found->row_axis, layout->pitch, &made_1);
-    dmlops_plan_Side made_2;
-    made_2.steps = made_1;
-    made_2.depth = 1;
-    made_2.matrix = dmlops_plan_times(planning, found->rows, layout->pitch);
-    made_2.is_along = 1;
-    made_2.vector = 16;
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_axis_steps(planning, output, op->factors.right.items[dmlops_item(planning, 0,
-        op->factors.right.count)], image, &made_3);
-    dmlops_plan_Side made_4;
-    made_4.steps = made_3;
-    made_4.depth = 1;
-    made_4.matrix = 0;
-    made_4.is_along = 1;
-    made_4.vector = layout->vector;
-    *result = *found;
-    result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &op->factors.window.sizes),
-        layout->padded);
-    result->left = made_2;
-    result->right = made_4;
-    return;
-}
-
-/* Strides in bytes along each dimension of the window, in the packed right factor. */
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &op->right;
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < op->factors.window.sizes.count; ++d) {
-        int64_t stride = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-            right->sizes.count)], op->factors.depth));
-        for (int64_t later = 0; later < right->sizes.count; ++later) {
-            const int64_t size = right->sizes.items[later];
-            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
-        }
-        dmlops_plan_int_8_append(planning, &strides, stride);
-    }
-    *result = strides;
-    return;
-}
-
 /* The tile, and k split into parts. There are partial sums also where cooperative matrices cannot store the output:
    storing bytes one by one takes atomics, which do not mix with them. */
 DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
@@ -6539,87 +6315,84 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
     return;
 }
 
-/* The macros of the types of bytes. */
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->left.is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->right.is_signed);
-}
-
-/* False if the definition's own passes are as good. */
+/* One dispatch, followed by one if there are partial sums. False if the definition's own passes are as good. */
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    dmlops_plan_Matrices made_1;
-    dmlops_plan_matrices_of(planning, op, &made_1);
-    return dmlops_plan_int8_tiles(planning, op, &made_1);
-}
-
-/* One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are partial sums.
-   False if there is too little to compute. */
-DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found) {
-    if (!found->is_worth) {
+    dmlops_plan_Matrices found;
+    dmlops_plan_matrices_of(planning, op, &found);
+    int64_t depth = op->factors.depth;
+    if (!found.is_worth) {
         return 0;
     }
-    int is_windowed = found->column_axis == -1;
-    int64_t channels = op->factors.depth;
-    int is_packed = is_windowed && (found->right.vector < 4);
-    dmlops_plan_BytePacking layout;
-    dmlops_plan_byte_packing(planning, op, found, &layout);
+    dmlops_plan_Side left;
+    dmlops_plan_line_vector(planning, &found.left, found.row_axis, found.rows, depth, &left);
+    dmlops_plan_Side right;
+    dmlops_plan_line_vector(planning, &found.right, found.column_axis, found.columns, depth, &right);
+    dmlops_plan_Matrices made_1;
+    made_1 = found;
+    made_1.left = left;
+    made_1.right = right;
+    dmlops_plan_Product made_2;
+    dmlops_plan_byte_product(planning, op, &found, &made_1, &made_2);
+    dmlops_plan_product(planning, op, &made_2);
+    return 1;
+}
+
+/* The packed right factor's stride in bytes along a dimension but that of channels, of which each group has so many
+   with padding. */
+DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t
+    padded, int64_t d) {
+    const dmlops_plan_Tensor * right = &op->right;
+    int64_t stride = dmlops_multiply(padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+        right->sizes.count)], op->factors.depth));
+    for (int64_t later = 0; later < right->sizes.count; ++later) {
+        const int64_t size = right->sizes.items[later];
+        stride = (later > dmlops_max(d, 1)) ? dmlops_plan_times(planning, stride, size) : stride;
+    }
+    return stride;
+}
+
+/* Packs both factors of a convolution, and multiplies them. */
+DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* given) {
+    const dmlops_plan_Tensor * right = &op->right;
+    int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, op->factors.depth, 16), 16);
+    dmlops_plan_Matrices found;
+    found = *given;
+    found.depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &op->factors.window.sizes), padded);
+    int64_t image = dmlops_plan_packed_stride(planning, op, padded, 0);
     dmlops_plan_Side made_1;
-    dmlops_plan_line_vector(planning, &found->left, found->row_axis, found->rows, channels, &made_1);
-    dmlops_plan_Side made_2;
-    made_2 = found->right;
-    made_2.vector = 4;
+    dmlops_plan_packed_side(planning, op, &found, 16, &made_1);
+    dmlops_plan_int_8 made_2;
+    dmlops_plan_axis_steps(planning, &op->output, op->factors.right.items[dmlops_item(planning, 0,
+        op->factors.right.count)], image, &made_2);
+    dmlops_plan_Side made_3;
+    made_3.steps = made_2;
+    made_3.depth = 1;
+    made_3.matrix = 0;
+    made_3.is_along = 1;
+    made_3.vector = 16;
     dmlops_plan_Matrices factors;
-    factors = *found;
+    factors = found;
     factors.left = made_1;
-    factors.right = made_2;
-    if (is_packed) {
-        dmlops_plan_Matrices made_3;
-        dmlops_plan_packed_factors(planning, op, found, &layout, &made_3);
-        factors = made_3;
-    } else {
-        if (!is_windowed) {
-            dmlops_plan_Side columns;
-            dmlops_plan_line_vector(planning, &found->right, found->column_axis, found->columns, channels, &columns);
-            dmlops_plan_Matrices made_4;
-            made_4 = factors;
-            made_4.right = columns;
-            factors = made_4;
-        }
+    factors.right = made_3;
+    int64_t items = dmlops_add(dmlops_plan_left_items(planning, &found, 16), dmlops_plan_times(planning,
+        right->sizes.items[dmlops_item(planning, 0, right->sizes.count)], dmlops_divide(image, 16)));
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 2; d < right->sizes.count; ++d) {
+        dmlops_plan_int_8_append(planning, &strides, dmlops_plan_packed_stride(planning, op, padded, d));
     }
     dmlops_plan_Product product;
-    dmlops_plan_byte_product(planning, op, found, &factors, &product);
-    dmlops_plan_Packing packing;
-    packing.items = is_packed ? dmlops_add(layout.left_items, layout.right_items) : 0;
-    packing.vector = layout.vector;
-    packing.in_word = 4;
-    int64_t sums = dmlops_plan_begin_packed(planning, &product, &packing);
-    dmlops_out_share(planning);
-    dmlops_plan_WindowConstants window;
-    dmlops_plan_no_window(planning, &window);
-    if (is_packed) {
-        dmlops_plan_define_signs(planning, op);
-        dmlops_plan_pack(planning, op, &product, &packing);
-        dmlops_plan_int_8 strides;
-        dmlops_plan_pixel_strides(planning, op, &layout, &strides);
-        dmlops_plan_WindowConstants made_5;
-        dmlops_plan_product_window(planning, op, &factors, &strides, layout.padded, dmlops_multiply(4, sums), &made_5);
-        window = made_5;
-    } else {
-        if (is_windowed) {
-            dmlops_plan_WindowConstants made_6;
-            dmlops_plan_unpacked_window(planning, op, found, &made_6);
-            window = made_6;
-        }
-    }
-    dmlops_plan_define_signs(planning, op);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
-        !op->right.is_signed));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left ||
-        !op->left.is_signed));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
-        DMLOPS_CAPABILITY_DOT_PRODUCTS));
-    dmlops_plan_multiply(planning, op, &product, &window, is_packed);
+    dmlops_plan_byte_product(planning, op, &found, &factors, &product);
+    dmlops_plan_Packing made_4;
+    made_4.items = items;
+    made_4.channels = padded;
+    made_4.strides = strides;
+    dmlops_plan_Row made_5;
+    made_5.taps = 1;
+    made_5.reach = 0;
+    made_5.pitch = 0;
+    dmlops_plan_window_product(planning, op, &product, &made_4, &made_5);
     return 1;
 }
 
@@ -6664,8 +6437,7 @@ DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlo
         made_2.weightsStep = op->factors.applies ? dmlops_multiply(window->left_taps.items[dmlops_item(planning, d,
             window->left_taps.count)], weights->strides.items[dmlops_item(planning, dmlops_add(d, 2),
             weights->strides.count)]) : 0;
-        made_2.countFirst = is_counted ? sliding->counted.first.items[dmlops_item(planning, d,
-            sliding->counted.first.count)] : 0;
+        made_2.countFirst = is_counted ? sliding->counted.items[dmlops_item(planning, d, sliding->counted.count)] : 0;
         made_2.countLimit = is_counted ? sliding->box.items[dmlops_item(planning, d, sliding->box.count)] : 0;
         dmlops_plan_WindowAxis_8_append(planning, &axes, &made_2);
     }
@@ -6688,8 +6460,8 @@ DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlop
 }
 
 /* The window of a description, and what else decides how threads work on it. Neighbors follow the last dimension unless
-   elements are closer along another one that the window does not move along: the channels of channels-last tensors.
-   A channel group has so many `rows` of weights, or there are none. */
+   channels are closer, of which each has its own elements: those of channels-last tensors. A channel group has so
+   many `rows` of weights, or there are none. */
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result) {
     const dmlops_plan_Factors * factors = &op->factors;
@@ -6697,36 +6469,20 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    int64_t last = dmlops_subtract(output->sizes.count, 1);
-    int64_t adjacent = last;
-    int is_shared = 1;
-    for (int64_t d = 0; d < 2; ++d) {
-        int is_apart = (d == 0) || !factors->applies || (factors->window.groups > 1);
-        int is_adjacent = (output->sizes.items[dmlops_item(planning, d, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1);
-        if (is_apart && is_adjacent && (tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)] <
-            tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
-            adjacent = d;
-        }
-    }
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* one = &op->tensors.items[place];
-        int is_other = (place != shader->sliding.output) && one->is_output && one->is_present;
-        is_shared = is_shared && !is_other;
-    }
+    int is_own = !factors->applies || ((factors->window.groups > 1) && (dmlops_max(rows, factors->depth) == 1));
+    int is_adjacent = (output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] > 1) &&
+        (output->strides.items[dmlops_item(planning, 1, output->strides.count)] == 1);
+    int is_across = !is_own || !is_adjacent || (tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]
+        >= tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)]);
+    int64_t adjacent = is_across ? dmlops_subtract(output->sizes.count, 1) : 1;
     int64_t vector = dmlops_plan_aligned_vector(planning, tensor, adjacent);
-    int is_own = (adjacent == 0) || ((adjacent < last) && (!factors->applies || (dmlops_max(rows, factors->depth) ==
-        1)));
     dmlops_plan_WindowAxis_8 made_1;
     dmlops_plan_window_axes(planning, op, shader, &made_1);
     dmlops_plan_WindowAxis_8_copy(&result->axes, &made_1);
     result->depth = factors->applies ? factors->depth : 0;
     result->outputs = dmlops_plan_element_count(planning, &output->sizes);
-    result->is_shared = is_shared;
-    result->adjacent = adjacent;
-    result->is_across = adjacent == last;
-    result->is_own = is_own;
-    result->channels = is_own ? vector : dmlops_max(rows, 1);
+    result->is_across = is_across;
+    result->channels = is_across ? dmlops_max(rows, 1) : vector;
     result->vector = vector;
     result->stored = dmlops_plan_aligned_vector(planning, output, adjacent);
     result->is_packed = output->bits < 16;
@@ -6789,7 +6545,7 @@ DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_
     }
     rows = dmlops_multiply(rows, dmlops_plan_alike(planning, &down));
     columns = dmlops_multiply(columns, dmlops_plan_alike(planning, &across));
-    int64_t loaded = slide->is_own ? channels : 1;
+    int64_t loaded = slide->is_across ? 1 : channels;
     result->unrolled = unrolled;
     result->down = down;
     result->across = across;
@@ -6815,7 +6571,7 @@ DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_pl
     if (dmlops_min(dmlops_min(down->step, down->tap), dmlops_min(across->step, across->tap)) < 1) {
         return 0;
     }
-    if ((dmlops_modulo(slide->channels, channels) > 0) || (slide->is_own && (1 < channels && channels <
+    if ((dmlops_modulo(slide->channels, channels) > 0) || (!slide->is_across && (1 < channels && channels <
         slide->channels))) {
         return 0;
     }
@@ -6837,19 +6593,26 @@ DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_pl
 /* The block of a thread with which all threads together take the least time. */
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, dmlops_plan_Block*
     result) {
-    dmlops_plan_Block made_1;
-    dmlops_plan_block_at(planning, slide, 0, 1, 1, 1, &made_1);
+    int64_t most = dmlops_min(slide->axes.count, 2);
+    int made_1 = 0;
+    for (int64_t each_2 = 0; each_2 < slide->axes.count; ++each_2) {
+        const dmlops_plan_WindowAxis* axis = &slide->axes.items[each_2];
+        made_1 = made_1 || (axis->divisor > 1);
+    }
+    int64_t least = made_1 ? most : 0;
+    dmlops_plan_Block made_3;
+    dmlops_plan_block_at(planning, slide, least, 1, 1, 1, &made_3);
     dmlops_plan_Block best;
-    dmlops_plan_priced(planning, slide, &made_1, &best);
-    for (int64_t unrolled = 0; unrolled < dmlops_add(1, dmlops_min(slide->axes.count, 2)); ++unrolled) {
+    dmlops_plan_priced(planning, slide, &made_3, &best);
+    for (int64_t unrolled = least; unrolled < dmlops_add(1, most); ++unrolled) {
         for (int64_t scale = 0; scale < 48; ++scale) {
             dmlops_plan_Block block;
             dmlops_plan_block_at(planning, slide, unrolled, dmlops_shift(1, dmlops_modulo(scale, 3)), dmlops_shift(1,
                 dmlops_modulo(dmlops_divide(scale, 3), 4)), dmlops_add(1, dmlops_divide(scale, 12)), &block);
             if (dmlops_plan_is_held(planning, slide, &block)) {
-                dmlops_plan_Block made_2;
-                dmlops_plan_priced(planning, slide, &block, &made_2);
-                block = made_2;
+                dmlops_plan_Block made_4;
+                dmlops_plan_priced(planning, slide, &block, &made_4);
+                block = made_4;
                 if (block.cost < best.cost) {
                     best = block;
                 }
@@ -6887,7 +6650,7 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
     blocks = dmlops_plan_times(planning, blocks, dmlops_multiply(dmlops_plan_ceil_div(planning, down->elements,
         block->rows), dmlops_plan_ceil_div(planning, across->elements, block->columns)));
     int64_t shares = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (slide->is_shared && (dmlops_multiply(2, shares) <= dmlops_min(16,
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, shares) <= dmlops_min(16,
         dmlops_divide(layers, 2))) && (dmlops_plan_times(planning, blocks, shares) < 131072))) {
         shares = dmlops_multiply(2, shares);
     }
@@ -6913,32 +6676,29 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* Whether the shader can slide the window of this description. */
+/* Whether the shader can slide the window of this description, which wants no other output. */
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    const dmlops_plan_Frame * counted_at = &op->sliding.counted;
     int is_straight = (axes->count > 0) && !dmlops_plan_is_double(planning, &op->tensors) && (dmlops_add(axes->count,
         2) == output->sizes.count);
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* one = &op->tensors.items[place];
+        int is_other = (place != shader->sliding.output) && one->is_output && one->is_present;
+        is_straight = is_straight && !is_other;
+    }
     if (factors->applies) {
         is_straight = is_straight && dmlops_plan_has_channels_first(planning, factors, output) &&
             (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
-    }
-    for (int64_t d = 0; d < counted_at->taps.count; ++d) {
-        const int64_t tap = counted_at->taps.items[d];
-        is_straight = is_straight && (axes->items[dmlops_item(planning, d, axes->count)].tap > 0) &&
-            (axes->items[dmlops_item(planning, d, axes->count)].tap == tap);
-        is_straight = is_straight && (axes->items[dmlops_item(planning, d, axes->count)].step ==
-            counted_at->steps.items[dmlops_item(planning, d, counted_at->steps.count)]);
     }
     return is_straight;
 }
 
 /* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
    that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require that all
-   of the window is unrolled, bytes what tiles do. */
+   of the window is unrolled. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
     const dmlops_plan_Window * window = &op->factors.window;
@@ -6957,27 +6717,20 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
     if (!dmlops_plan_is_slid(planning, op, shader, &axes) || (!is_few && (products > 16777216))) {
         return 0;
     }
+    int made_1 = 0;
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(dmlops_max(dmlops_subtract(axes.count, 2), 0), axes.count); ++each_2)
+        {
+        const dmlops_plan_WindowAxis* axis = &axes.items[each_2];
+        made_1 = made_1 || (axis->divisor > 1);
+    }
+    if (made_1) {
+        return 0;
+    }
     dmlops_plan_Slide slide;
     dmlops_plan_slide_of(planning, op, shader, found->rows, &slide);
-    dmlops_plan_Block made_1;
-    dmlops_plan_block_at(planning, &slide, dmlops_min(axes.count, 2), 1, 1, 1, &made_1);
-    return dmlops_plan_is_held(planning, &slide, &made_1);
-}
-
-/* The addressing of weights, apart from their steps along the window, in the order of the shader's constants. */
-DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Matrices* found, dmlops_plan_int_64* result) {
-    const dmlops_plan_Side * side = &found->left;
-    int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)] :
-        side->matrix;
-    result->count = 0;
-    dmlops_plan_int_64_append(planning, result, factors->depth);
-    dmlops_plan_int_64_append(planning, result, dmlops_modulo(dmlops_plan_first_of(planning, &factors->window, tensor),
-        INT64_C(4294967296)));
-    dmlops_plan_int_64_append(planning, result, row_step);
-    dmlops_plan_int_64_append(planning, result, side->depth);
-    dmlops_plan_int_64_append(planning, result, side->matrix);
-    return;
+    dmlops_plan_Block made_3;
+    dmlops_plan_block_at(planning, &slide, dmlops_min(axes.count, 2), 1, 1, 1, &made_3);
+    return dmlops_plan_is_held(planning, &slide, &made_3);
 }
 
 /* The weights to load at once: as many as a block has channels if those of all are adjacent. */
@@ -6989,7 +6742,7 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
     int are_adjacent = (across->weightsStep == 1) && ((down->taps == 1) || (down->weightsStep == across->taps));
     are_adjacent = are_adjacent && (words->items[dmlops_item(planning, 1, words->count)] == 0) &&
         (words->items[dmlops_item(planning, 2, words->count)] == taps) && (bits >= 16);
-    int is_whole = (block->layers == 1) && slide->is_own && (slide->adjacent == 1);
+    int is_whole = (block->layers == 1) && !slide->is_across;
     return (are_adjacent && is_whole) ? block->channels : 1;
 }
 
@@ -7022,18 +6775,18 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         const int64_t size = output->sizes.items[d];
         int64_t rows = ((d == axes.count) && (d > 1)) ? block.rows : 1;
         int64_t columns = (d == dmlops_add(axes.count, 1)) ? block.columns : 1;
-        int64_t channels = (d == (slide.is_across ? 1 : slide.adjacent)) ? block.channels : 1;
         dmlops_plan_int_8_append(planning, &counts, dmlops_plan_ceil_div(planning, size,
-            dmlops_multiply(dmlops_multiply(rows, columns), channels)));
+            dmlops_multiply(dmlops_multiply(rows, columns), (d == 1) ? block.channels : 1)));
     }
+    int64_t adjacent = slide.is_across ? dmlops_add(axes.count, 1) : 1;
     dmlops_plan_int_8 order;
     order.count = 0;
     for (int64_t d = 0; d < counts.count; ++d) {
-        if (d != slide.adjacent) {
+        if (d != adjacent) {
             dmlops_plan_int_8_append(planning, &order, d);
         }
     }
-    dmlops_plan_int_8_append(planning, &order, slide.adjacent);
+    dmlops_plan_int_8_append(planning, &order, adjacent);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_element_count(planning, &counts), block.shares),
         128, 1, &groups);
@@ -7045,21 +6798,22 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     if (op->factors.applies) {
         const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
             op->tensors.count)];
+        const dmlops_plan_Side * side = &found->left;
+        int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)] :
+            side->matrix;
+        int64_t first = dmlops_modulo(dmlops_plan_first_of(planning, &op->factors.window, tensor), INT64_C(4294967296));
         dmlops_plan_int_64 made_2;
-        dmlops_plan_weights_words(planning, &op->factors, tensor, found, &made_2);
+        made_2.count = 0;
+        dmlops_plan_int_64_append(planning, &made_2, op->factors.depth);
+        dmlops_plan_int_64_append(planning, &made_2, first);
+        dmlops_plan_int_64_append(planning, &made_2, row_step);
+        dmlops_plan_int_64_append(planning, &made_2, side->depth);
+        dmlops_plan_int_64_append(planning, &made_2, side->matrix);
         dmlops_plan_int_64_extend(planning, &weights, made_2.count, made_2.items);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), dmlops_plan_weights_vector(planning, &slide,
             &block, &weights, tensor->bits));
-        int made_3 = 0;
-        for (int64_t each_4 = 0; each_4 < dmlops_clip(dmlops_subtract(axes.count, block.unrolled), axes.count);
-            ++each_4) {
-            const dmlops_plan_WindowAxis* axis = &axes.items[each_4];
-            made_3 = made_3 || (axis->divisor > 1);
-        }
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)made_3);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_CHANNELS"), block.loaded);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLLED"), block.unrolled);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), block.rows);
@@ -7079,27 +6833,27 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block.lead);
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
-    for (int64_t each_5 = 0; each_5 < axes.count; ++each_5) {
-        const dmlops_plan_WindowAxis* axis = &axes.items[each_5];
+    for (int64_t each_3 = 0; each_3 < axes.count; ++each_3) {
+        const dmlops_plan_WindowAxis* axis = &axes.items[each_3];
         dmlops_plan_int_8_append(planning, &sizes, axis->taps);
     }
     dmlops_plan_int_8_append(planning, &sizes, dmlops_max(found->rows, 1));
-    dmlops_plan_WindowAxis_8 made_6;
-    made_6.count = 0;
-    for (int64_t each_7 = 0; each_7 < axes.count; ++each_7) {
-        const dmlops_plan_WindowAxis* axis = &axes.items[each_7];
-        dmlops_plan_WindowAxis made_8;
-        dmlops_plan_axis_words(planning, axis, &made_8);
-        dmlops_plan_WindowAxis_8_append(planning, &made_6, &made_8);
+    dmlops_plan_WindowAxis_8 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = 0; each_5 < axes.count; ++each_5) {
+        const dmlops_plan_WindowAxis* axis = &axes.items[each_5];
+        dmlops_plan_WindowAxis made_6;
+        dmlops_plan_axis_words(planning, axis, &made_6);
+        dmlops_plan_WindowAxis_8_append(planning, &made_4, &made_6);
     }
-    dmlops_plan_Dimension_16 made_9;
-    dmlops_plan_extents(planning, &sizes, &made_9);
-    dmlops_plan_Dimension_16 made_10;
-    dmlops_plan_extents(planning, &counts, &made_10);
+    dmlops_plan_Dimension_16 made_7;
+    dmlops_plan_extents(planning, &sizes, &made_7);
+    dmlops_plan_Dimension_16 made_8;
+    dmlops_plan_extents(planning, &counts, &made_8);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_6);
-    dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_9);
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_10);
+    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_4);
+    dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_7);
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_8);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &known->elements);
@@ -7117,12 +6871,8 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
    with steps of 1 becomes a forward one. False if the definition's own passes are as good. */
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    if (dmlops_plan_is_upright(planning, window)) {
-        return dmlops_plan_in_order(planning, op, shader, contraction);
-    }
     dmlops_plan_Window made_1;
-    dmlops_plan_upright(planning, window, &made_1);
+    dmlops_plan_upright(planning, &op->factors.window, &made_1);
     dmlops_plan_Factors factors;
     factors = op->factors;
     factors.window = made_1;
@@ -7139,13 +6889,10 @@ DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
     is_cooperative) {
     (void)planning;
-    if (of_bytes) {
-        return 4;
-    }
-    if (is_cooperative) {
+    if (is_cooperative && !of_bytes) {
         return (taps <= 9) ? 3 : 6;
     }
-    return (taps == 1) ? 4 : 9;
+    return (of_bytes || (taps == 1)) ? 4 : 9;
 }
 
 /* Slides the window over the input, or uses tiles. */
@@ -7167,7 +6914,7 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
         return dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found);
     }
     if (of_bytes) {
-        return dmlops_plan_int8_tiles(planning, contraction, &found);
+        return dmlops_plan_int8_window(planning, contraction, &found);
     }
     return dmlops_plan_window_tiles(planning, contraction, &found);
 }
@@ -12130,10 +11877,6 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
     DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number3: [Strides[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
@@ -12150,20 +11893,18 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
         DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_CHOOSE, DMLOPS_BOOL,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted), DMLOPS_CHOOSE, DMLOPS_BOOL,
         DMLOPS_AT(IncludePadding), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
         DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13200,7 +12941,7 @@ static const uint8_t dmlops_activation_shrink_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
-static const char* const dmlops_max_pooling1_bounds[] = {"DIMS", "DIMENSION_COUNT"};
+static const char* const dmlops_max_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
@@ -13209,7 +12950,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     0,
     8,
     {0, NULL},
-    {2, dmlops_max_pooling1_bounds},
+    {1, dmlops_max_pooling1_bounds},
     0,
     0,
     0,
@@ -13237,7 +12978,6 @@ static const uint8_t dmlops_max_pooling1_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
@@ -13622,7 +13362,7 @@ static const uint8_t dmlops_scatter_nd_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
-static const char* const dmlops_max_pooling2_bounds[] = {"DIMS", "DIMENSION_COUNT"};
+static const char* const dmlops_max_pooling2_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
@@ -13631,7 +13371,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     0,
     16,
     {0, NULL},
-    {2, dmlops_max_pooling2_bounds},
+    {1, dmlops_max_pooling2_bounds},
     0,
     0,
     0,
@@ -13661,7 +13401,6 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
@@ -15994,14 +15733,6 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
     DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number3: [Strides[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number4: [Dilations[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -16020,19 +15751,19 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(57) /* Number4 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
         DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_CHOOSE, DMLOPS_BOOL,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted), DMLOPS_CHOOSE, DMLOPS_BOOL,
         DMLOPS_AT(IncludePadding), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
         DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -16108,14 +15839,6 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
     DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number3: [Strides[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number4: [Dilations[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -16142,19 +15865,19 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(57) /* Number4 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
         DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_CHOOSE, DMLOPS_BOOL,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted), DMLOPS_CHOOSE, DMLOPS_BOOL,
         DMLOPS_AT(IncludePadding), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
         DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -16981,7 +16704,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"reduce.hlsl", dmlops_plan_with_Definition, &dmlops_reduce_shader, dmlops_reduce_members,
      dmlops_reduce_tensors, NULL, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
-     dmlops_average_pooling_tensors, NULL, dmlops_average_pooling_inputs, 57, 0, 2, -1, -1, -1},
+     dmlops_average_pooling_tensors, NULL, dmlops_average_pooling_inputs, 43, 0, 2, -1, -1, -1},
     {"lp_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
      dmlops_lp_pooling_tensors, NULL, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
     {"max_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling_shader, dmlops_max_pooling_members,
@@ -17201,13 +16924,13 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"lp_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
      dmlops_lp_pooling1_tensors, NULL, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
-     dmlops_average_pooling1_tensors, NULL, dmlops_average_pooling1_inputs, 71, 0, 2, -1, -1, -1},
+     dmlops_average_pooling1_tensors, NULL, dmlops_average_pooling1_inputs, 43, 0, 2, -1, -1, -1},
     {"activation_swish.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_swish_members,
      dmlops_activation_swish_tensors, NULL, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_hard_swish.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_hard_swish_members,
      dmlops_activation_hard_swish_tensors, NULL, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
     {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
-     dmlops_quantized_linear_average_pooling_tensors, NULL, dmlops_quantized_linear_average_pooling_inputs, 71, 0, 6, -1, -1, -1},
+     dmlops_quantized_linear_average_pooling_tensors, NULL, dmlops_quantized_linear_average_pooling_inputs, 43, 0, 6, -1, -1, -1},
     {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
      dmlops_matrix_multiply_integer_to_float_tensors, NULL, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
     {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,

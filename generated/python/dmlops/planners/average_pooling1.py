@@ -37,10 +37,8 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
     number = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
-    number2 = tuple(desc.Strides[d] for d in range(desc.DimensionCount))
-    number3 = tuple(desc.Dilations[d] for d in range(desc.DimensionCount))
     input_sizes = desc.InputTensor.Sizes[2:]
-    number4 = tuple(
+    number2 = tuple(
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
     )
     return Definition(
@@ -48,23 +46,22 @@ def inputs(desc: Any, index: int) -> Definition:
         kept_sizes=[],
         lists=[
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
-            limited(desc.WindowSize), limited(number4),
+            limited(desc.WindowSize), limited(number2),
         ],
         elements=[],
         numbers=[1 if desc.IncludePadding else 0],
         bounds=[desc.DimensionCount],
         activations=[],
         sliding=Sliding(
-            sizes=desc.WindowSize, window=Frame(first=number, steps=number2, taps=number3),
-            counted=Frame(
-                first=tuple(
-                    0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount)
-                )
-                if desc.IncludePadding
-                else number,
-                steps=number2, taps=number3,
+            sizes=desc.WindowSize,
+            window=Frame(
+                first=number, steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+                taps=tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
             ),
-            box=number4 if desc.IncludePadding else input_sizes,
+            counted=tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
+            if desc.IncludePadding
+            else number,
+            box=number2 if desc.IncludePadding else input_sizes,
         ),
     )
 

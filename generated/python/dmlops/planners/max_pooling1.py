@@ -21,7 +21,7 @@ SHADER = DefinitionShader(
     sized=1,
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     boxes=8,
-    bounds=["DIMS", "DIMENSION_COUNT"],
+    bounds=["DIMS"],
     sliding=SlidingPass(2, 0, 1, -1),
 )
 
@@ -46,7 +46,7 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         elements=[],
         numbers=[],
-        bounds=[desc.DimensionCount, desc.DimensionCount],
+        bounds=[desc.DimensionCount],
         activations=[],
         sliding=Sliding(
             sizes=desc.WindowSize,

@@ -46,10 +46,8 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR5, desc.OutputTensor),
     ]
     number = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
-    number2 = tuple(desc.Strides[d] for d in range(desc.DimensionCount))
-    number3 = tuple(desc.Dilations[d] for d in range(desc.DimensionCount))
     input_sizes = desc.InputTensor.Sizes[2:]
-    number4 = tuple(
+    number2 = tuple(
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
     )
     return Definition(
@@ -57,7 +55,7 @@ def inputs(desc: Any, index: int) -> Definition:
         kept_sizes=[],
         lists=[
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
-            limited(desc.WindowSize), limited(number4),
+            limited(desc.WindowSize), limited(number2),
         ],
         elements=[],
         numbers=[
@@ -69,16 +67,15 @@ def inputs(desc: Any, index: int) -> Definition:
         bounds=[desc.DimensionCount],
         activations=[],
         sliding=Sliding(
-            sizes=desc.WindowSize, window=Frame(first=number, steps=number2, taps=number3),
-            counted=Frame(
-                first=tuple(
-                    0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount)
-                )
-                if desc.IncludePadding
-                else number,
-                steps=number2, taps=number3,
+            sizes=desc.WindowSize,
+            window=Frame(
+                first=number, steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+                taps=tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
             ),
-            box=number4 if desc.IncludePadding else input_sizes,
+            counted=tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
+            if desc.IncludePadding
+            else number,
+            box=number2 if desc.IncludePadding else input_sizes,
         ),
     )
 

@@ -89,7 +89,7 @@ class ContractionPasses(FormPasses):
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        own = ("PACKED",) if self.contraction.window is not None else ("TRANSPOSED",) if self.skinny else ()
+        own = ("TRANSPOSED",) if self.skinny else () if self.contraction.of_bytes else ("PACKED",)
         return (*_ZEROS, *own)
 
     @property

@@ -126,8 +126,6 @@ def multiply(
     constants of a window, if there is one."""
     found, factors, tile, split = product.matrices, product.factors, product.tile, product.split
     out.define("PASS", op.number)
-    if is_packed:
-        out.define("PACKED", 1)
     out.define("LEFT_VECTOR", factors.left.vector)
     if factors.left.is_along:
         out.define("LEFT_ALONG", 1)
@@ -136,6 +134,8 @@ def multiply(
         out.define("RIGHT_ALONG", 1)
     if is_of_bytes(op):
         define_bytes(out, op)
+    elif is_packed:
+        out.define("PACKED", 1)
     out.define("OUTPUT_VECTOR", 1 if product.in_parts else output_vector(found, op.output))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
