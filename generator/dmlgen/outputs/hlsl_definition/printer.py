@@ -155,8 +155,6 @@ class ShaderPrinter(LoopPrinter):
                 return self._entry(node), ATOM
             case ir.Apply():
                 return self.apply(node), ATOM
-            case ir.Present():
-                return self.present(node), ATOM
             case ir.Negate(operand=operand) if node.type == ir.INT and self._is_wide(node):
                 return f"(int64_t)0 - {self._widened(operand, PRODUCT)}", SUM
             case ir.Negate(operand=operand) if node.type == ir.INT:
