@@ -20,7 +20,7 @@ from .plans.operands import MAX_RANK, NO_MEMBER, PLACEHOLDER, Buffer, Sizes, Ten
 from .plans.planning import Refused
 from .plans.reasons import Reason
 
-_FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
+_FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<i")
 
 
 class DefinitionPlanner(NamedTuple):
@@ -83,7 +83,7 @@ def given(tensors: Sequence[TensorDesc], number: int) -> TensorDesc | None:
 
 
 def bits(value: float) -> int:
-    """The bits of a number in single precision."""
+    """The bits of a number in single precision, as a signed integer."""
     return int(_WORD.unpack(_FLOAT.pack(as_float(value)))[0])
 
 
@@ -110,4 +110,4 @@ def _activation(desc: Description, known: Sequence[int]) -> Activation:
     kind = OperatorType[desc.OPERATOR].value
     if kind not in known:
         return Activation(kind, 0, 0)
-    return Activation(kind, *(bits(activation_parameter(desc, index)) for index in range(2)))
+    return Activation(kind, *(bits(activation_parameter(desc, index)) % 2**32 for index in range(2)))

@@ -168,7 +168,7 @@ def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
 
 def _number(value: float) -> Number:
     if isinstance(value, float | np.floating):
-        return Number(bits(value), True)
+        return Number(bits(value) % 2**32, True)
     return Number(int(value), False)
 
 

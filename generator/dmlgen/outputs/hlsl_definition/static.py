@@ -41,7 +41,7 @@ Static: TypeAlias = Mapping[str, StaticField]
 def static_of(shader: HlslDefinition, plans: Plans) -> Static:
     """These fields for a shader."""
     constants = shader.constants
-    known_lists, numbers = constants.known("ints", "floats"), constants.known("int", "float")
+    known_lists = constants.known("ints", "floats")
     lists = [*shader.sizes_and_strides, *(one.name for one in known_lists)]
     tensors = [one.member for one in shader.tensors]
     places = {
@@ -52,11 +52,9 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
     known: dict[str, Sequence[int | str] | int] = {
         "sized": sum(1 << tensors.index(one.member) for one in shader.sized),
         "lists": [one.macro for one in known_lists],
-        "float_lists": sum(1 << n for n, one in enumerate(known_lists) if one.kind == "floats"),
         "boxes": sum(1 << n for n, one in enumerate(known_lists) if one.name in constants.boxes),
         "divisors": list(map(lists.index, constants.divisors)),
         "bounds": [one.macro for one in constants.known("bound")],
-        "float_numbers": sum(1 << n for n, one in enumerate(numbers) if one.kind == "float"),
         "is_fused": bool(shader.fused),
         "writes_pairs": shader.writes_pairs,
         "activations": [one.value for one in shader.activations],

@@ -95,10 +95,7 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
         out.define(f"{shader.lists[place]}_LENGTH", len(listed))
         if shader.boxes >> place & 1 == 1:
             out.define(f"{shader.lists[place]}_ROW", dimension_of_rows(listed))
-        if shader.float_lists >> place & 1 == 1:
-            lists.extend(padded(listed))
-        else:
-            lists.extend(eight(out, listed))
+        lists.extend(eight(out, listed))
     for place in shader.divisors:
         lists.extend([reciprocal_of(divisor) for divisor in lists[8 * place : 8 * place + 8]])
     fused = define_activations(out, op, shader)
@@ -108,7 +105,6 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
         if fused.kinds != 0:
             out.define("ACTIVATION_KINDS", fused.kinds)
     scalars: Words = []
-    for place, number in enumerate(op.numbers):
-        is_word = shader.float_numbers >> place & 1 == 1 or 0 <= number < 2**31
-        scalars.append(number if is_word else counted(out, number))
+    for number in op.numbers:
+        scalars.append(number if 0 <= number < 2**31 else counted(out, number))
     return CommonConstants(lists, fused.words, op.elements, scalars)

@@ -146,21 +146,18 @@ class DefinitionShader(NamedTuple):
     """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
     further lists and of numbers that bound loops, and faster passes to outputs and intermediate tensors.
     Those of `sums` are the first of `passes`.
-    `sized` has a bit for each tensor whose sizes are constants, `float_lists` and `float_numbers` for each
-    list and each number passed as the bits of floats, `boxes` for each list of sizes of a box that is visited
-    row by row. `divisors` are the lists that come with reciprocals, by number among all lists; those of
-    tensors come first. `writes_pairs`: all passes follow the definition, where a thread may compute two
-    elements."""
+    `sized` has a bit for each tensor whose sizes are constants, `boxes` for each list of sizes of a box that
+    is visited row by row. `divisors` are the lists that come with reciprocals, by number among all lists;
+    those of tensors come first. `writes_pairs`: all passes follow the definition, where a thread may compute
+    two elements."""
 
     kept: Sequence[Intermediate] = ()
     passes: Sequence[Pass] = ()
     sized: int = 0
     lists: Sequence[str] = ()
-    float_lists: int = 0
     boxes: int = 0
     divisors: Sequence[int] = ()
     bounds: Sequence[str] = ()
-    float_numbers: int = 0
     is_fused: bool = False
     writes_pairs: bool = False
     activations: Sequence[int] = ()
@@ -249,9 +246,9 @@ class Rows(NamedTuple):
 
 class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
-    depend only on the description; `elements` are numbers of a tensor's type, two words each. `sums`:
-    for each pass of sums 1 if it applies, else 0. `terms`: the sizes of the box of terms of which some are
-    selected."""
+    depend only on the description, floats as signed integers with their bits; `elements` are numbers of a
+    tensor's type, two words each. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the sizes
+    of the box of terms of which some are selected."""
 
     tensors: Tensors
     kept_sizes: Annotated[Sequence[Sizes], 16]
