@@ -260,6 +260,13 @@ float LowBits(float x, uint bits) { return x; }
 int LowBits(int x, uint bits) { return x << (32 - bits) >> (32 - bits); }
 uint LowBits(uint x, uint bits) { return x << (32 - bits) >> (32 - bits); }
 
+// Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
+int64_t ToInteger(float x)
+{
+    const int64_t most = (int64_t)1 << 62;
+    return max(min(Convert(x, (int64_t)0), most), -most);
+}
+
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x) { return ceil(x); }
 
@@ -483,8 +490,8 @@ List Last(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(Convert(Ceil(LastMiddle(d, Entry(at, d), Size(d)) + MiddleStretch(d)), (int)0),
-            Size(d)), 1);
+        result.entries[d] = (int)max(min(ToInteger(Ceil(LastMiddle(d, Entry(at, d), Size(d)) + MiddleStretch(d))),
+            (int64_t)Size(d)), (int64_t)1);
     return result;
 }
 
@@ -494,8 +501,8 @@ List First(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(Convert(Floor(LastMiddle(d, Entry(at, d), Size(d)) - MiddleStretch(d)), (int)0),
-            Size(d) - 2), -1) + 1;
+        result.entries[d] = (int)max(min(ToInteger(Floor(LastMiddle(d, Entry(at, d), Size(d)) - MiddleStretch(d)))
+            + (int64_t)1, (int64_t)(Size(d) - 1)), (int64_t)0);
     return result;
 }
 
@@ -524,7 +531,10 @@ precise REAL_VALUE NearestChoice(int d, int o)
     return Ceil(MiddleX(d, o));
 }
 
-int Nearest(int d, int o, int size) { return max(min(Convert(NearestChoice(d, o), (int)0), size - 1), 0); }
+int Nearest(int d, int o, int size)
+{
+    return (int)max(min(ToInteger(NearestChoice(d, o)), (int64_t)(size - 1)), (int64_t)0);
+}
 
 List ChosenList(List at)
 {
@@ -681,14 +691,14 @@ precise float CoordinateOfResult(int d, int i)
 // The range of taps of index i along dimension d
 void Box(int d, int i, float coordinateOfResult, out int first, out int last)
 {
-    first = max(min(Convert(Floor(Max(Min(coordinateOfResult,
+    first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
         Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f), (int)0),
-        ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2), -1) + 1;
-    last = max(min(Convert(Ceil(Max(Min(coordinateOfResult,
+        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f)) + (int64_t)1,
+        (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
+    last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
         Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f), (int)0), ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)),
-        1);
+        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f)),
+        (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
 }
 
 // Whether tap p contributes to index i, and its weight
@@ -727,8 +737,8 @@ float ValueOf(Accumulator totals[TOTALS])
 // The range of taps of index i along dimension d
 void Box(int d, int i, float coordinateOfResult, out int first, out int last)
 {
-    first = clamp(max(min(Convert(isDecreasing != 0 ? Floor(coordinateOfResult) : Ceil(coordinateOfResult), (int)0),
-        ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1), 0), 0, inputSizes[d / 4][d % 4] - 1);
+    first = clamp((int)max(min(ToInteger(isDecreasing != 0 ? Floor(coordinateOfResult) : Ceil(coordinateOfResult)),
+        (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0), 0, inputSizes[d / 4][d % 4] - 1);
     last = first + 1;
 }
 

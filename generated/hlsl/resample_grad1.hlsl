@@ -235,13 +235,6 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 // becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
-
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -504,7 +497,7 @@ int LastChoice(List at, int d)
     if (Entry(at, d) == Size(d) - 1 || !Less((REAL_VALUE)0.0f,
         (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)))
         return Results(d);
-    return max(min(Convert(Ceil(Returned(d, Entry(at, d) + 1)), (int)0), Results(d) - 2), -2) + 2;
+    return (int)max(min(ToInteger(Ceil(Returned(d, Entry(at, d) + 1))) + (int64_t)2, (int64_t)Results(d)), (int64_t)0);
 }
 
 List Last(List at)
@@ -542,7 +535,10 @@ precise REAL_VALUE NearestChoice(int d, int o)
     return Ceil(MiddleX(d, o));
 }
 
-int Nearest(int d, int o, int size) { return max(min(Convert(NearestChoice(d, o), (int)0), size - 1), 0); }
+int Nearest(int d, int o, int size)
+{
+    return (int)max(min(ToInteger(NearestChoice(d, o)), (int64_t)(size - 1)), (int64_t)0);
+}
 
 bool Takes(List at, List o)
 {
@@ -736,11 +732,11 @@ void Box(int d, int i, out int first, out int last)
     last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
         || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
         ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
-        : max(min(Convert(Ceil((Convert(i + 1, (REAL_VALUE)0)
+        : (int)max(min(ToInteger(Ceil((Convert(i + 1, (REAL_VALUE)0)
         + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
         * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)), (int)0),
-        ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d) - 2), -2) + 2;
+        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))) + (int64_t)2,
+        (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
 }
 
 // Whether tap p contributes to index i, and its weight
@@ -792,11 +788,11 @@ void Box(int d, int i, out int first, out int last)
     last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
         || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
         ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
-        : max(min(Convert(Ceil((Convert(i + 1, (REAL_VALUE)0)
+        : (int)max(min(ToInteger(Ceil((Convert(i + 1, (REAL_VALUE)0)
         + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
         * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)), (int)0),
-        ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d) - 2), -2) + 2;
+        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))) + (int64_t)2,
+        (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
 }
 
 // Whether tap p contributes to index i, and its weight
@@ -804,8 +800,8 @@ bool WeightAt(int d, int i, int p, out float weight)
 {
     const float coordinateOfTap = CoordinateOfTap(d, p);
     weight = 1;
-    return max(min(Convert(isDecreasing != 0 ? Floor(coordinateOfTap) : Ceil(coordinateOfTap), (int)0),
-        ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1), 0) == i;
+    return (int)max(min(ToInteger(isDecreasing != 0 ? Floor(coordinateOfTap) : Ceil(coordinateOfTap)),
+        (int64_t)(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1)), (int64_t)0) == i;
 }
 
 static const bool HAS_ONE_TAP = false;

@@ -192,13 +192,6 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 // becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
-
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -335,8 +328,8 @@ bool OutputAll(List at)
 
 int Batch(List at)
 {
-    return max(min(Convert((REAL_VALUE)ReadROI(ListOf(int4(0, 0, Entry(at, 0), 0), 0, 4)), (int)0), inputSizesEntry),
-        0);
+    return (int)max(min(ToInteger((REAL_VALUE)ReadROI(ListOf(int4(0, 0, Entry(at, 0), 0), 0, 4))),
+        (int64_t)inputSizesEntry), (int64_t)0);
 }
 
 Elements OutputChoice(List at)

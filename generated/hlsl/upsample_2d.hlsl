@@ -236,13 +236,6 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 // becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
-
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -253,6 +246,13 @@ float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
+
+// Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
+int64_t ToInteger(float x)
+{
+    const int64_t most = (int64_t)1 << 62;
+    return max(min(Convert(x, (int64_t)0), most), -most);
+}
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x) { return ceil(x); }
@@ -452,8 +452,8 @@ List Last(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(Convert(Ceil(LastMiddle(d, Entry(at, d), Size(d)) + MiddleStretch(d)), (int)0),
-            Size(d)), 1);
+        result.entries[d] = (int)max(min(ToInteger(Ceil(LastMiddle(d, Entry(at, d), Size(d)) + MiddleStretch(d))),
+            (int64_t)Size(d)), (int64_t)1);
     return result;
 }
 
@@ -463,8 +463,8 @@ List First(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(Convert(Floor(LastMiddle(d, Entry(at, d), Size(d)) - MiddleStretch(d)), (int)0),
-            Size(d) - 2), -1) + 1;
+        result.entries[d] = (int)max(min(ToInteger(Floor(LastMiddle(d, Entry(at, d), Size(d)) - MiddleStretch(d)))
+            + (int64_t)1, (int64_t)(Size(d) - 1)), (int64_t)0);
     return result;
 }
 
@@ -641,14 +641,14 @@ precise float CoordinateOfResult(int d, int i)
 // The range of taps of index i along dimension d
 void Box(int d, int i, float coordinateOfResult, out int first, out int last)
 {
-    first = max(min(Convert(Floor(Max(Min(coordinateOfResult,
+    first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
         Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f), (int)0),
-        ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2), -1) + 1;
-    last = max(min(Convert(Ceil(Max(Min(coordinateOfResult,
+        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f)) + (int64_t)1,
+        (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
+    last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
         Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f), (int)0), ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)),
-        1);
+        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f)),
+        (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
 }
 
 // Whether tap p contributes to index i, and its weight

@@ -15,7 +15,6 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    float_numbers=15,
     rows=RowsPass(0, 5, 31, 0, 16, 224, 0, 5, 0, 0, 0, 0),
 )
 

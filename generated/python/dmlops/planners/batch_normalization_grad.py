@@ -15,7 +15,6 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    float_numbers=1,
     rows=RowsPass(0, 0, 31, 28, 0, 32, 192, 5, 1, 2, 0, 0),
 )
 

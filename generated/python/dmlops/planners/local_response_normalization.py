@@ -19,7 +19,6 @@ SHADER = DefinitionShader(
     sized=1,
     lists=["BEFORE", "SPAN"],
     boxes=2,
-    float_numbers=11,
     writes_pairs=True,
 )
 

@@ -21,7 +21,6 @@ SHADER = DefinitionShader(
     sized=3,
     lists=["BEFORE", "SPAN", "AFTER"],
     boxes=2,
-    float_numbers=11,
     writes_pairs=True,
 )
 

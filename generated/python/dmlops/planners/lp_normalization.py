@@ -15,7 +15,6 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    float_numbers=2,
     rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 0, 0),
 )
 

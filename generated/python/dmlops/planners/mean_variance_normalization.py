@@ -16,7 +16,6 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    float_numbers=2,
     is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     rows=RowsPass(0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0),

@@ -43,7 +43,6 @@ SHADER = DefinitionShader(
         "HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"
     ],
     divisors=[29, 30],
-    float_numbers=1032,
     attention=AttentionPass(3, 0, 1, 2, 3, 384),
 )
 

@@ -44,7 +44,6 @@ SHADER = DefinitionShader(
         "QUERY_HEAD_COUNT",
     ],
     divisors=[33, 34],
-    float_numbers=2064,
     attention=AttentionPass(3, 0, 1, 2, 3, 2432),
 )
 

@@ -26,7 +26,6 @@ SHADER = DefinitionShader(
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
     sized=3,
     lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
-    float_lists=7,
     bounds=["DIMS"],
     separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, True, True)],
 )

@@ -26,7 +26,6 @@ SHADER = DefinitionShader(
     ],
     passes=[Pass(0, True, 0, 15, 0, 7, False, -1, -1), Pass(1, False, 3, 0, 8, 13, False, -1, 1)],
     sized=15,
-    float_numbers=1027,
 )
 
 TENSOR0 = absent("ROI_ALIGN", "InputTensor", "INPUT")

@@ -38,7 +38,6 @@ SHADER = DefinitionShader(
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"],
     boxes=3,
     bounds=["IS_AVERAGE", "IS_LINEAR"],
-    float_numbers=387,
     sparse_sum=SparseSumPass(6, 4, 13, 1),
 )
 

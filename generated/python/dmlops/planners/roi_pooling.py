@@ -17,7 +17,6 @@ SHADER = DefinitionShader(
     passes=[Pass(0, False, 2, 0, 4, 0, False, -1, 1)],
     sized=7,
     lists=["POOLED"],
-    float_numbers=1,
 )
 
 TENSOR0 = absent("ROI_POOLING", "InputTensor", "INPUT")

@@ -271,37 +271,10 @@ class ShaderPrinter(LoopPrinter):
         if node.type == ir.FLOAT:
             upper = self.applied("Min", x, high)
             return self.call_of("Max", self.reals, upper, self.print(low)), ATOM
-        if narrow := self._cut(x, low, high):
-            return narrow
         wide = any(map(self._is_wide, node.arguments))
         a, b, c = self._alike((x, low, high), wide)
         text = f"max(min({a}, {c}), {b})"
         return text if self._is_wide(node) or not wide else f"(int){text}", ATOM
-
-    def _cut(self, x: ir.Expr, low: ir.Expr, high: ir.Expr) -> tuple[str, int] | None:
-        """A float truncated to an integer, perhaps plus a literal, clamped to 32-bit limits: subtracting the
-        literal from the limits avoids a 64-bit integer. None if the value has another form."""
-        match x:
-            case ir.Call("int", (number,)):
-                added = 0
-            case ir.Binary("+", ir.Call("int", (number,)), ir.Number(value=int(added)), ir.INT) if added > 0:
-                pass
-            case _:
-                return None
-        if number.type != ir.FLOAT or self._is_wide(low) or self._is_wide(high):
-            return None
-
-        def less(limit: ir.Expr) -> str:
-            match limit:
-                case ir.Number(value=value):
-                    return str(int(value) - added)
-                case ir.Binary("-", whole, ir.Number(value=value)) if not is_constant(limit):
-                    return f"{self.deciding(whole, SUM)} - {int(value) + added}"
-            return f"{self.deciding(limit, SUM)} - {added}" if added else self.deciding(limit)
-
-        cut = self.call_of("Convert", self.reals, self.deciding(number), "(int)0")
-        text = f"max(min({cut}, {less(high)}), {less(low)})"
-        return (f"{text} + {added}", SUM) if added else (text, ATOM)
 
     def _activated(self, value: ir.Expr, activation: ir.Expr, number: ir.Expr | None = None) -> str:
         assert isinstance(activation, ir.Member)
