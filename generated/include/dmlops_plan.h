@@ -647,7 +647,6 @@ typedef struct dmlops_plan_AttentionPass {
 
 typedef struct dmlops_plan_SumsPass {
     int64_t number;
-    int64_t begins;
     int64_t weights;
     int64_t tensor;
     int64_t copied;
@@ -2907,8 +2906,6 @@ DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning, c
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known);
-DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, int64_t step, int is_alone);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
@@ -8475,8 +8472,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
                 const dmlops_plan_Pass * one = &chosen->passes.items[dmlops_item(planning, item, chosen->passes.count)];
-                int waits = (dmlops_plan_read_in(planning, shader, one, step, chosen->tiles.items[dmlops_item(planning,
-                    item, chosen->tiles.count)].is_alone) & pending) != 0;
+                int64_t read = one->is_along ? (one->reads | one->writes) : one->reads;
+                int waits = (read & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
                 dmlops_plan_dispatch_defined(planning, op, shader, chosen, known, one,
@@ -8485,22 +8482,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         }
         place = end;
     }
-}
-
-/* The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads fewer, unless
-   its dispatch runs all of them. Later ones also read the count of steps, which is written along with tensors. */
-DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, int64_t step, int is_alone) {
-    (void)planning;
-    if (one->is_along && !is_alone) {
-        for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
-            const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
-            if (sums->number == one->number) {
-                return (step == 0) ? sums->begins : (one->reads | one->writes);
-            }
-        }
-    }
-    return one->reads;
 }
 
 /* The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single group runs them. */
@@ -12476,7 +12457,7 @@ static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTI
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 2, 0, 3, 1, -1, -1}, {0, 0, 6, 0, 64, 2, 0, -1, -1}, {1, 0, 7, 0, 128, 2, 0, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 0, 1, 0, 0, 1, 10, 5}, {3, 0, 2, -1, 2, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 1, 0, 0, 1, 10, 5}, {3, 2, -1, 2, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
@@ -12546,7 +12527,7 @@ static const dmlops_plan_Pass dmlops_lstm_passes[] = {{3, 1, 0, 1, 0, 0, 0, -1, 
 static const char* const dmlops_lstm_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 0, 1, 0, 0, 1, 10, 5}, {4, 0, 2, -1, 4, 4, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 1, 0, 0, 1, 10, 5}, {4, 2, -1, 4, 4, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
@@ -12626,7 +12607,7 @@ static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTI
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 14, 0, 9, 1, -1, -1}, {4, 1, 1, 6, 0, 9, 1, -1, -1}, {5, 1, 3, 8, 0, 15, 1, -1, -1}, {0, 0, 6, 0, 64, 8, 0, -1, -1}, {1, 0, 7, 0, 128, 8, 0, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 0, 1, 0, 0, 1, 10, 5}, {3, 0, 2, -1, 8, 3, 8, 4}, {4, 0, 2, -1, 4, 2, 8, 4}, {5, 0, 2, -1, 8, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 1, 0, 0, 1, 10, 5}, {3, 2, -1, 8, 3, 8, 4}, {4, 2, -1, 4, 2, 8, 4}, {5, 2, -1, 8, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_kept},
     {6, dmlops_gru_passes},

@@ -34,8 +34,8 @@ SHADER = DefinitionShader(
     is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sums=[
-        SumsPass(2, 0, 1, 0, 0, 1, 10, 5), SumsPass(3, 0, 2, -1, 8, 3, 8, 4),
-        SumsPass(4, 0, 2, -1, 4, 2, 8, 4), SumsPass(5, 0, 2, -1, 8, 1, 8, 4),
+        SumsPass(2, 1, 0, 0, 1, 10, 5), SumsPass(3, 2, -1, 8, 3, 8, 4), SumsPass(4, 2, -1, 4, 2, 8, 4),
+        SumsPass(5, 2, -1, 8, 1, 8, 4),
     ],
 )
 

@@ -29,7 +29,7 @@ SHADER = DefinitionShader(
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
     is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sums=[SumsPass(2, 0, 1, 0, 0, 1, 10, 5), SumsPass(3, 0, 2, -1, 2, 1, 8, 4)],
+    sums=[SumsPass(2, 1, 0, 0, 1, 10, 5), SumsPass(3, 2, -1, 2, 1, 8, 4)],
 )
 
 TENSOR0 = absent("RNN", "InputTensor", "INPUT")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -19,17 +19,15 @@ from dmlgen.schedules.sums import SharedSums, Sums
 class SumsPass:
     """The pass that computes intermediate tensors, `values`, from sums of products; see `SharedSums`. Each
     comes with the local that has its value; `before` are static variables. The pass reads the intermediate
-    tensors in `reads`, but in the first step of a recurrence only those in `begins`. `starts` has, for each
-    sum, where its weights start; the factor is read from a tensor of the description, or from an intermediate
-    one, and starts at `start`. With cooperative matrices, the tensors in `copied`, factors of other passes or
-    steps, are also written as float16."""
+    tensors in `reads`. `starts` has, for each sum, where its weights start; the factor is read from a tensor
+    of the description, or from an intermediate one, and starts at `start`. With cooperative matrices, the
+    tensors in `copied`, factors of other passes or steps, are also written as float16."""
 
     number: int
     form: SharedSums
     values: tuple[tuple[Kept, str, str], ...]
     before: tuple[tuple[str, str], ...]
     reads: frozenset[str]
-    begins: frozenset[str]
     weights: ShaderTensor
     starts: tuple[str, ...]
     factor: ShaderTensor | Kept
@@ -62,7 +60,6 @@ class SumsPass:
         """The facts that planners have about its sums."""
         return {
             "number": self.number,
-            "begins": sorted(self.begins),
             "weights": self.weights.member,
             "tensor": self.factor.member if isinstance(self.factor, ShaderTensor) else "",
             "copied": [kept.member for kept in self.copied],
@@ -148,19 +145,16 @@ def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums, number: int) -> 
         printer.subject = name
         return printer.value(value, False)
 
-    factor = form.factor
+    factor, values = form.factor, [value for _, value in (*form.before, *form.values)]
     together = [one for one in sums.passes if one.along and one.when == form.when]
     # Then all of them, or none, have cooperative matrices.
     assert len({(one.weights[0].tensor, one.columns) for one in together}) <= 1
-    first = [value.then for _, value in form.values if form.along and isinstance(value, ir.Conditional)]
-    others = [value for _, value in (*form.before, *form.values)]
     return SumsPass(
         number=number,
         form=form,
         values=tuple((printer.kept[name], local(name), value_of(name, one)) for name, one in form.values),
         before=tuple((name, printer.value(value, False)) for name, value in form.before),
-        reads=_entries([factor, *others]),
-        begins=_entries(first),
+        reads=frozenset(one.tensor for read in (factor, *values) for one in entries_of(read)),
         weights=printer.tensors[form.weights[0].tensor.name],
         starts=tuple(map(start, form.weights)),
         factor=(
@@ -175,8 +169,3 @@ def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums, number: int) -> 
             if any(isinstance(one.factor, ir.Entry) and one.factor.tensor == name for one in together)
         ),
     )
-
-
-def _entries(values: Iterable[ir.Expr]) -> frozenset[str]:
-    """The intermediate tensors that values read."""
-    return frozenset(one.tensor for value in values for one in entries_of(value))

@@ -188,22 +188,13 @@ def dispatch_passes(
         for step in range(steps):
             for item in range(place, end):
                 one = chosen.passes[item]
-                waits = read_in(shader, one, step, chosen.tiles[item].is_alone) & pending != 0
+                # Later steps of sums also read the count of steps, which is written along with tensors.
+                read = one.reads | one.writes if one.is_along else one.reads
+                waits = read & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
                 dispatch_defined(out, op, shader, chosen, known, one, chosen.tiles[item], step, waits)
         place = end
-
-
-def read_in(shader: DefinitionShader, one: Pass, step: int, is_alone: bool) -> int:
-    """The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads
-    fewer, unless its dispatch runs all of them. Later ones also read the count of steps, which is written
-    along with tensors."""
-    if one.is_along and not is_alone:
-        for sums in shader.sums:
-            if sums.number == one.number:
-                return sums.begins if step == 0 else one.reads | one.writes
-    return one.reads
 
 
 def dispatch_defined(

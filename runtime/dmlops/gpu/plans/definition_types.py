@@ -80,15 +80,12 @@ class AttentionPass(NamedTuple):
 
 
 class SumsPass(NamedTuple):
-    """The sums of pass `number`. `begins` has a bit for each intermediate tensor that the first step of a
-    recurrence reads. There are `sums` for each element, all of products of
-    `weights` and of the same other factor: tensors of the description by number, the latter in `tensor`, or
-    NONE if it is an intermediate one. With cooperative matrices, intermediate tensors in `copied`, a bit for
-    each, are also written as float16. `rows` and `columns` have a bit for each dimension of the
-    result."""
+    """The sums of pass `number`. There are `sums` for each element, all of products of `weights` and of the
+    same other factor: tensors of the description by number, the latter in `tensor`, or NONE if it is an
+    intermediate one. With cooperative matrices, intermediate tensors in `copied`, a bit for each, are also
+    written as float16. `rows` and `columns` have a bit for each dimension of the result."""
 
     number: int
-    begins: int
     weights: int
     tensor: int
     copied: int
