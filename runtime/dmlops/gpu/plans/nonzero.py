@@ -1,4 +1,4 @@
-"""Coordinates of nonzero elements, by stream compaction: count per block, scan, write."""
+"""Coordinates of nonzero elements, by stream compaction: count per block, write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from .tensors import check_span, define_moved, define_tensor
 NONZERO_THREADS = 256  # NVIDIA H200: 512 at 0.97 to 1.01, and 0.88 where the tensor is small
 "threads in a group"
 NONZERO_ITEMS = 8  # NVIDIA H200: 4 at 0.74 to 0.92, 16 at 0.87 to 1.16
-"elements per thread"
+"elements that a thread takes at a time"
+NONZERO_BLOCKS = 1024
+"blocks, at most; each group sums the counts of all"
 
 
 class Nonzero(NamedTuple):
@@ -25,8 +27,8 @@ class Nonzero(NamedTuple):
 
 class NonzeroResources(NamedTuple):
     input: Read
-    starts: Written
-    "one more than there are blocks"
+    counts: Written
+    "nonzero elements by block"
     output: Written
     coordinates: Written
 
@@ -37,6 +39,7 @@ class NonzeroParams(NamedTuple):
     groupColumns: int
     "thread groups along x"
     blocks: int
+    blockLength: int
     rowStride: int
     columnStride: int
     dimensions: Annotated[Dimensions, "RANK", "input"]
@@ -44,12 +47,14 @@ class NonzeroParams(NamedTuple):
 
 
 def plan_nonzero(out: Planning, op: Nonzero) -> None:
-    """Three dispatches, the second with one group."""
+    """One dispatch that counts, and one that writes."""
     check_span(out, op.input)
     check_span(out, op.output)
     check_span(out, op.coordinates)
     count = element_count(op.input.sizes)
-    blocks = ceil_div(count, NONZERO_ITEMS * NONZERO_THREADS)
+    length = NONZERO_ITEMS * NONZERO_THREADS
+    length *= ceil_div(count, length * NONZERO_BLOCKS)
+    blocks = ceil_div(count, length)
     loops: Loops = [
         Loop(size, [stride]) for size, stride in zip(op.input.sizes, op.input.strides, strict=True)
     ]
@@ -64,21 +69,22 @@ def plan_nonzero(out: Planning, op: Nonzero) -> None:
     out.bind(
         NonzeroResources(
             input=op.input.buffer,
-            starts=out.scratch(4 * (blocks + 1)),
+            counts=out.scratch(4 * blocks),
             output=op.output.buffer,
             coordinates=op.coordinates.buffer,
         )
     )
     out.share()
-    for stage in range(3):
-        groups = grid(out, 1 if stage == 1 else blocks, 1, 1)
-        out.define("STAGE", stage)
+    groups = grid(out, blocks, 1, 1)
+    for writes in range(2):
+        out.define("WRITES", writes)
         params = NonzeroParams(
             count,
             groups.columns,
             blocks,
+            length,
             op.coordinates.strides[-2],
             op.coordinates.strides[-1],
             dimensions(loops),
         )
-        out.dispatch(params, groups, stage > 0)
+        out.dispatch(params, groups, writes == 1)
