@@ -8,22 +8,22 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... nonzero_coordinates.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Stream compaction in three dispatches: count the nonzero elements of each block; scan these counts, in place; write
-// each nonzero element's coordinates to the row of its rank, and zeros to the remaining rows. Sizes and strides are in
-// elements.
+// Stream compaction in two dispatches, whose groups have a block of elements each: count the nonzero ones; sum the
+// counts of the blocks before, and write each nonzero element's coordinates to the row of its rank, and zeros to the
+// remaining rows. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_COUNT or INPUT or OUTPUT_COORDINATES:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, whose elements are moved as raw bits.
 //              InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8; OutputCountTensor,
 //              OutputCoordinatesTensor: UINT32
-//   STAGE      0 to count per block, 1 to scan the counts, 2 to write
+//   WRITES     0 to count, 1 to write
 //   FLOATS     1 for floats, whose sign does not make them nonzero, else 0
 //   RANK       dimensions of InputTensor, 1 to 8
 //   COLUMNS    of a row: the last dimensions of the coordinate
-//   ITEMS      elements per thread, 1 or more; a block has ITEMS * NUM_THREADS
+//   ITEMS      elements that a thread takes at a time, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for one per block; a single group for the scan.
+// Dispatch groupColumns x rows groups, enough for one per block.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -56,14 +56,14 @@ struct Dimension
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<uint> starts : register(u0);  // one more than there are blocks
+[[vk::binding(1, 0)]] RWStructuredBuffer<uint> counts : register(u0);  // nonzero elements by block
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_COUNT_STORED> outputCountTensor : register(u1);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_COORDINATES_STORED> outputCoordinatesTensor : register(u2);
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // elements of the input
     uint groupColumns;  // thread groups along x
-    uint blocks, rowStride, columnStride, reserved0, reserved1, reserved2;
+    uint blocks, blockLength, rowStride, columnStride, reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -95,46 +95,6 @@ void ScanGroup(uint thread, uint own, out uint before, out uint all)
     GroupMemoryBarrierWithGroupSync();
 }
 
-#if STAGE == 1
-void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value) { outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value; }
-
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
-{
-    uint running = 0;
-    [loop]
-    for (uint first = 0; first < blocks; first += NUM_THREADS * ITEMS)
-    {
-        const uint begin = first + thread * ITEMS;
-        uint counts[ITEMS];
-        uint own = 0;
-        uint i;
-        [unroll]
-        for (i = 0; i < ITEMS; i++)
-        {
-            counts[i] = begin + i < blocks ? starts[min(begin + i, blocks)] : 0;
-            own += counts[i];
-        }
-        uint before;
-        uint all;
-        ScanGroup(thread, own, before, all);
-        before += running;
-        [unroll]
-        for (i = 0; i < ITEMS; i++)
-        {
-            if (begin + i < blocks)
-                starts[begin + i] = before;
-            before += counts[i];
-        }
-        running += all;
-    }
-    if (thread == 0)
-    {
-        starts[blocks] = running;
-        StoreOutputCount(0, running);
-    }
-}
-#else
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
@@ -182,100 +142,92 @@ bool IsNonzero(uint item)
     return (LoadInput(Locate(item).input) & ~sign) != 0;
 }
 
-#if STAGE == 2
+void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value) { outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value; }
+
 void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
 {
     outputCoordinatesTensor[offset] = (OUTPUT_COORDINATES_STORED)value;
 }
 
-// Of the block's elements: first which are nonzero, then the numbers of those that are
-groupshared uint marks[NUM_THREADS * ITEMS + NUM_THREADS * ITEMS / 32];
+groupshared uint places[NUM_THREADS * ITEMS];  // of nonzero elements, among those that the group takes at a time
 
-// The index of an entry in shared memory: threads that read ITEMS adjacent ones each shall not meet in a memory bank
-uint Padded(uint entry) { return entry + entry / 32; }
-
-void StoreColumn(uint row, uint column, uint coordinate)
+void StoreCoordinates(uint row, uint item)
 {
-    StoreOutputCoordinates(row * rowStride + column * columnStride, coordinate);
-}
-
-// An element's coordinate along dimension `wanted`
-uint CoordinateOf(uint item, uint wanted)
-{
-    uint found = 0;
     [unroll]
-    for (int d = RANK - 1; d >= 0; d--)
+    for (int d = RANK - 1; d >= RANK - COLUMNS; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
-        if ((uint)d == wanted)
-            found = item - rest * dimensions[d].size;
+        StoreOutputCoordinates(row * rowStride + (d + COLUMNS - RANK) * columnStride, item - rest * dimensions[d].size);
         item = rest;
     }
-    return found;
 }
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint block = group.y * groupColumns + group.x, first = block * NUM_THREADS * ITEMS;
+    const uint block = group.y * groupColumns + group.x;
     if (block >= blocks)
         return;
 
-    bool found[ITEMS];
-    uint own = 0;
-    uint i;
-    [unroll]
-    for (i = 0; i < ITEMS; i++)  // interleaved, so that loads coalesce
-    {
-        const uint item = first + i * NUM_THREADS + thread;
-        found[i] = false;
-        if (item < count)
-            found[i] = IsNonzero(item);
-        own += found[i];
-    }
-#if STAGE == 2
-    [unroll]
-    for (i = 0; i < ITEMS; i++)
-        marks[Padded(i * NUM_THREADS + thread)] = found[i];
-    GroupMemoryBarrierWithGroupSync();
-    own = 0;
-    [unroll]
-    for (i = 0; i < ITEMS; i++)  // adjacent ones, so that their order is that of threads
-    {
-        found[i] = marks[Padded(thread * ITEMS + i)] != 0;
-        own += found[i];
-    }
-#endif
+    const uint begin = block * blockLength, end = min(begin + blockLength, count);
     uint before;
+#if !WRITES
+    uint own = 0;
+    [loop]
+    for (uint item = begin + thread; item < end; item += NUM_THREADS)
+        own += IsNonzero(item) ? 1 : 0;
     uint all;
     ScanGroup(thread, own, before, all);
-#if STAGE == 0
     if (thread == 0)
-        starts[block] = all;
+        counts[block] = all;
 #else
-    [unroll]
-    for (i = 0; i < ITEMS; i++)
-        if (found[i])
-            marks[before++] = thread * ITEMS + i;
-    GroupMemoryBarrierWithGroupSync();
+    uint earlier = 0;
+    uint later = 0;
+    [loop]
+    for (uint other = thread; other < blocks; other += NUM_THREADS)
+    {
+        earlier += other < block ? counts[other] : 0;
+        later += other < block ? 0 : counts[other];
+    }
+    uint start;
+    uint rows;
+    ScanGroup(thread, earlier, before, start);
+    ScanGroup(thread, later, before, rows);
+    rows += start;
+    if (block == 0 && thread == 0)
+        StoreOutputCount(0, rows);
 
-    // Adjacent threads write adjacent columns.
-    const uint start = starts[block], rows = starts[blocks];
-    uint entry;
+    uint row;
     [loop]
-    for (entry = thread; entry < all * COLUMNS; entry += NUM_THREADS)
+    for (uint first = begin; first < end; first += NUM_THREADS * ITEMS)
     {
-        const uint row = entry / COLUMNS, column = entry - row * COLUMNS;
-        StoreColumn(start + row, column, CoordinateOf(first + marks[row], column + RANK - COLUMNS));
+        uint i;
+        bool found[ITEMS];
+        uint own = 0;
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
+        {
+            const uint item = first + thread * ITEMS + i;
+            found[i] = false;
+            if (item < end)
+                found[i] = IsNonzero(item);
+            own += found[i];
+        }
+        uint all;
+        ScanGroup(thread, own, before, all);
+        [unroll]
+        for (i = 0; i < ITEMS; i++)
+            if (found[i])
+                places[before++] = thread * ITEMS + i;
+        GroupMemoryBarrierWithGroupSync();
+        [loop]
+        for (row = thread; row < all; row += NUM_THREADS)
+            StoreCoordinates(start + row, first + places[row]);
+        start += all;
+        GroupMemoryBarrierWithGroupSync();
     }
-    const uint begin = max(first, rows), end = max(begin, min(first + NUM_THREADS * ITEMS, count));
     [loop]
-    for (entry = thread; entry < (end - begin) * COLUMNS; entry += NUM_THREADS)
-    {
-        const uint row = entry / COLUMNS;
-        StoreColumn(begin + row, entry - row * COLUMNS, 0);
-    }
+    for (row = max(begin, rows) + thread; row < end; row += NUM_THREADS)
+        StoreCoordinates(row, 0);
 #endif
 }
-#endif

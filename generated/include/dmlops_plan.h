@@ -1402,7 +1402,7 @@ typedef struct dmlops_plan_Nonzero {
 
 typedef struct dmlops_plan_NonzeroResources {
     dmlops_plan_Buffer input;
-    dmlops_plan_Buffer starts;
+    dmlops_plan_Buffer counts;
     dmlops_plan_Buffer output;
     dmlops_plan_Buffer coordinates;
 } dmlops_plan_NonzeroResources;
@@ -1411,6 +1411,7 @@ typedef struct dmlops_plan_NonzeroParams {
     int64_t count;
     int64_t groupColumns;
     int64_t blocks;
+    int64_t blockLength;
     int64_t rowStride;
     int64_t columnStride;
     dmlops_plan_Dimension_16 dimensions;
@@ -2404,6 +2405,7 @@ DMLOPS_CALLED void dmlops_put_NonzeroParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_word(planning, record->blocks);
+    dmlops_put_word(planning, record->blockLength);
     dmlops_put_word(planning, record->rowStride);
     dmlops_put_word(planning, record->columnStride);
     for (int64_t i = 0; i < record->dimensions.count; ++i) {
@@ -9275,13 +9277,15 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Three dispatches, the second with one group. */
+/* One dispatch that counts, and one that writes. */
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op) {
     dmlops_plan_check_span(planning, &op->input);
     dmlops_plan_check_span(planning, &op->output);
     dmlops_plan_check_span(planning, &op->coordinates);
     int64_t count = dmlops_plan_element_count(planning, &op->input.sizes);
-    int64_t blocks = dmlops_plan_ceil_div(planning, count, 2048);
+    int64_t length = 2048;
+    length = dmlops_multiply(length, dmlops_plan_ceil_div(planning, count, dmlops_multiply(length, 1024)));
+    int64_t blocks = dmlops_plan_ceil_div(planning, count, length);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
     for (int64_t each_1 = 0; each_1 < op->input.sizes.count; ++each_1) {
@@ -9305,32 +9309,33 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_plan_define_tensor(planning, &op->output);
     dmlops_plan_define_tensor(planning, &op->coordinates);
     dmlops_plan_Buffer made_4;
-    made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, dmlops_add(blocks, 1)), 0);
+    made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, blocks), 0);
     dmlops_plan_NonzeroResources made_5;
     made_5.input = op->input.buffer;
-    made_5.starts = made_4;
+    made_5.counts = made_4;
     made_5.output = op->output.buffer;
     made_5.coordinates = op->coordinates.buffer;
     dmlops_out_read(planning, &made_5.input);
-    dmlops_out_write(planning, &made_5.starts);
+    dmlops_out_write(planning, &made_5.counts);
     dmlops_out_write(planning, &made_5.output);
     dmlops_out_write(planning, &made_5.coordinates);
     dmlops_out_share(planning);
-    for (int64_t stage = 0; stage < 3; ++stage) {
-        dmlops_plan_Groups groups;
-        dmlops_plan_grid(planning, (stage == 1) ? 1 : blocks, 1, 1, &groups);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, blocks, 1, 1, &groups);
+    for (int64_t writes = 0; writes < 2; ++writes) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WRITES"), writes);
         dmlops_plan_Dimension_16 made_6;
         dmlops_plan_dimensions(planning, &loops, &made_6);
         dmlops_plan_NonzeroParams params;
         params.count = count;
         params.groupColumns = groups.columns;
         params.blocks = blocks;
+        params.blockLength = length;
         params.rowStride = op->coordinates.strides.items[dmlops_item(planning, -2, op->coordinates.strides.count)];
         params.columnStride = op->coordinates.strides.items[dmlops_item(planning, -1, op->coordinates.strides.count)];
         dmlops_plan_Dimension_16_copy(&params.dimensions, &made_6);
         dmlops_put_NonzeroParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, stage > 0);
+        dmlops_out_dispatch(planning, &groups, writes == 1);
     }
 }
 
@@ -9955,9 +9960,8 @@ DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The whole line if a group can take it, by more threads if lines are few. Otherwise parts that are short, so that
-   there are more groups, unless these saturate a GPU, or leave too much for a single further dispatch. There are
-   more threads than elements wanted, so that few pass the bound. */
+/* The whole line if a group can take it, by more threads if lines are few; otherwise parts. There are more threads than
+   elements wanted, so that few pass the bound. */
 DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length, int64_t
     lines, dmlops_plan_Division* result) {
     int64_t wanted = op->count;
@@ -9975,14 +9979,7 @@ DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_pl
         return;
     }
     int64_t threads = dmlops_max(least, 256);
-    int64_t items = 8;
-    int64_t parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, items));
-    while (planning->reason == DMLOPS_REASON_NONE && ((items < 32) && ((dmlops_multiply(wanted, 4) >
-        dmlops_multiply(threads, items)) || (dmlops_multiply(wanted, parts) > dmlops_multiply(most, 32)) ||
-        (dmlops_plan_times(planning, parts, lines) > 1024)))) {
-        items = dmlops_multiply(2, items);
-        parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, items));
-    }
+    int64_t parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, 16));
     result->threads = threads;
     result->parts = parts;
     result->length = dmlops_plan_ceil_div(planning, length, parts);

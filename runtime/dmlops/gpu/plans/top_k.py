@@ -18,14 +18,12 @@ TOP_K_REDUCED = 4  # NVIDIA H200: 1 at 1.00, 32 at 0.53 to 1.00
 "the same where a line is too long for that"
 TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
 "elements that a thread reads when selecting, at most"
-TOP_K_LEAST_ITEMS = 8  # NVIDIA H200: 4 at 1.04, 16 at 0.90 to 1.06
-"the same, at least, where a line is cut into parts"
+TOP_K_PART_ITEMS = 16  # NVIDIA H200: 32 at 0.88 for a line of 2**24
+"the same where a line is cut into parts"
 TOP_K_LEAST_THREADS = 64  # NVIDIA H200: 32 at 1.02, 128 at 1.00, 256 at 0.51
 "threads in a group, at least"
 TOP_K_PART_THREADS = 256  # NVIDIA H200: 128 at 0.91 to 1.02, 512 at 0.95 to 1.02
 "threads in a group that selects from a part of a line"
-TOP_K_GROUPS = 1024  # NVIDIA H200: 512 at 0.89, 2048 at 0.80
-"groups that saturate a GPU; with fewer, lines are cut into shorter parts"
 TOP_K_ABREAST = 32  # NVIDIA H200: 4 lines of float32, where there is room, are as fast as 2
 "bytes of adjacent lines that a group selects from, at most"
 TOP_K_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.19 to 1.00, 1024 at 1.00
@@ -157,9 +155,8 @@ def params_of(
 
 
 def divide(op: TopK, length: int, lines: int) -> Division:
-    """The whole line if a group can take it, by more threads if lines are few. Otherwise parts that are
-    short, so that there are more groups, unless these saturate a GPU, or leave too much for a single further
-    dispatch. There are more threads than elements wanted, so that few pass the bound."""
+    """The whole line if a group can take it, by more threads if lines are few; otherwise parts. There are
+    more threads than elements wanted, so that few pass the bound."""
     wanted, most = op.count, most_threads(op)
     least = max(TOP_K_LEAST_THREADS, min(tile_of(wanted + wanted // 2), most))
     if length <= most * TOP_K_ITEMS:
@@ -167,15 +164,8 @@ def divide(op: TopK, length: int, lines: int) -> Division:
         if times(lines, sharing) < SATURATING_THREADS:
             sharing = 2 * sharing
         return Division(max(least, min(sharing, most)), 1, length)
-    threads, items = max(least, TOP_K_PART_THREADS), TOP_K_LEAST_ITEMS
-    parts = ceil_div(length, threads * items)
-    while items < TOP_K_ITEMS and (
-        wanted * TOP_K_REDUCED > threads * items
-        or wanted * parts > most * TOP_K_ITEMS
-        or times(parts, lines) > TOP_K_GROUPS
-    ):
-        items = 2 * items
-        parts = ceil_div(length, threads * items)
+    threads = max(least, TOP_K_PART_THREADS)
+    parts = ceil_div(length, threads * TOP_K_PART_ITEMS)
     return Division(threads, parts, ceil_div(length, parts))
 
 
