@@ -6,7 +6,7 @@ are read off the result. Nothing here needs a GPU. Offsets, strides and sizes ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,38 +18,35 @@ NO_MOVEMENT = Movement((), (), (), False)
 
 @dataclass(slots=True)
 class Linear:
-    """A weighted sum of coordinates and looked-up coordinates, plus a constant."""
+    """A weighted sum of coordinates, by dimension, and of coordinates that are looked up, plus a constant."""
 
     constant: int = 0
-    coordinates: dict[int, int] = field(default_factory=dict)  # dimension -> factor
-    lookups: dict[Wrapped, int] = field(default_factory=dict)  # looked-up coordinate -> factor
+    factors: Mapping[int | Wrapped, int] = field(default_factory=dict)
 
     def __add__(self, other: Linear | int) -> Linear:
         if isinstance(other, int):
-            return Linear(self.constant + other, self.coordinates, self.lookups)
-        return Linear(
-            self.constant + other.constant,
-            _sum(self.coordinates, other.coordinates),
-            _sum(self.lookups, other.lookups),
-        )
+            return Linear(self.constant + other, self.factors)
+        factors = dict(self.factors)
+        for key, factor in other.factors.items():
+            factors[key] = factors.get(key, 0) + factor
+        return Linear(self.constant + other.constant, factors)
 
     def __mul__(self, factor: int) -> Linear:
         if not isinstance(factor, int):
             return NotImplemented
-        return Linear(
-            self.constant * factor,
-            {key: value * factor for key, value in self.coordinates.items()},
-            {key: value * factor for key, value in self.lookups.items()},
-        )
+        return Linear(self.constant * factor, {key: own * factor for key, own in self.factors.items()})
 
     __radd__ = __add__
     __rmul__ = __mul__
 
+    @property
+    def lookups(self) -> dict[Wrapped, int]:
+        """The factors of coordinates that are looked up."""
+        return {key: factor for key, factor in self.factors.items() if isinstance(key, Wrapped)}
 
-def _sum(left: dict[Any, int], right: dict[Any, int]) -> dict[Any, int]:
-    if not (left and right):
-        return left or right
-    return {key: left.get(key, 0) + right.get(key, 0) for key in {**left, **right}}
+    def strides(self, rank: int) -> tuple[int, ...]:
+        """The factors of coordinates of that many dimensions."""
+        return tuple(self.factors.get(dimension, 0) for dimension in range(rank))
 
 
 @dataclass(slots=True)
@@ -70,12 +67,12 @@ class Wrapped:
 
 @normalize_index.register
 def _(index: Read, size: int) -> Linear:
-    return Linear(lookups={Wrapped(index, size): 1})
+    return Linear(0, {Wrapped(index, size): 1})
 
 
 def coordinates(rank: int) -> tuple[Linear, ...]:
     """The symbolic coordinate that represents all coordinates of that rank."""
-    return tuple(Linear(coordinates={dimension: 1}) for dimension in range(rank))
+    return tuple(Linear(0, {dimension: 1}) for dimension in range(rank))
 
 
 def reads(desc: Any, name: str, at: Coordinates) -> Read:
@@ -85,33 +82,21 @@ def reads(desc: Any, name: str, at: Coordinates) -> Read:
 
 def offset_of(at: Coordinates, strides: Iterable[int]) -> Linear:
     """The offset of a coordinate. Raises AttributeError or TypeError if it is not a sum of symbols."""
-    place = Linear()
+    offset = Linear()
     for coordinate, stride in zip(at, strides, strict=True):
-        if isinstance(coordinate, int):
-            place.constant += coordinate * stride
-        else:
-            place.constant += coordinate.constant * stride
-            _add(place.coordinates, coordinate.coordinates, stride)
-            _add(place.lookups, coordinate.lookups, stride)
-    return place
+        offset = offset + coordinate * stride
+    return offset
 
 
-def _add(to: dict[Any, int], terms: dict[Any, int], factor: int) -> None:
-    for key, value in terms.items():
-        to[key] = to.get(key, 0) + value * factor
-
-
-def movement(offset: Any, rank: int) -> Movement:
+def movement(offset: Linear, rank: int) -> Movement:
     """The movement described by an offset, as a function of coordinates of that rank."""
-    if not isinstance(offset, Linear) or not offset.lookups or offset.constant:
-        return NO_MOVEMENT
     indices = [wrapped.index.offset for wrapped in offset.lookups]
-    steps = indices[0].coordinates
-    if any(index.lookups or index.coordinates != steps for index in indices):
+    are_alike = all(not one.lookups and one.factors == indices[0].factors for one in indices)
+    if not indices or offset.constant or not are_alike:
         return NO_MOVEMENT
     return Movement(
-        [offset.coordinates.get(dimension, 0) for dimension in range(rank)],
-        [steps.get(dimension, 0) for dimension in range(rank)],
+        offset.strides(rank),
+        indices[0].strides(rank),
         [Lookup(one.size, stride, one.index.offset.constant) for one, stride in offset.lookups.items()],
         True,
     )

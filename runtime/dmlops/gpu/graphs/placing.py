@@ -84,7 +84,7 @@ def _place_of(desc: Description, work: Map, number: int, name: str) -> tuple[tup
     if copied(desc, work, at, number) != own or work.target is None:
         return None
     offset = movement.offset_of(work.target(desc, at, None, *several), output.element_strides)
-    return tuple(offset.coordinates.get(axis, 0) for axis in range(len(at))), offset.constant
+    return offset.strides(len(at)), offset.constant
 
 
 def _joined(first: _Part, second: _Part) -> _Part | None:

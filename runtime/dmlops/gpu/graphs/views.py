@@ -102,7 +102,7 @@ def view(desc: Description, output: str, number: int = 0) -> View | None:
     read = copied(desc, work, movement.coordinates(len(tensor.Sizes)), number)
     if read is None or read.offset.lookups or tensor.DataType.bits < 8:
         return None
-    strides = tuple(read.offset.coordinates.get(axis, 0) for axis in range(len(tensor.Sizes)))
+    strides = read.offset.strides(len(tensor.Sizes))
     if read.offset.constant < 0 or min(strides, default=0) < 0:
         return None
     return View(read.tensor, read.offset.constant, strides)
