@@ -1,4 +1,4 @@
-"""Scans: one group for a line, or for several short or interleaved ones, or several groups per line in three
+"""Scans: one group for a line, or for several short or interleaved ones, or several groups per line in two
 dispatches."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Scan(NamedTuple):
 
 class ScanResources(NamedTuple):
     input: Read
-    starts: Read
+    totals: Read
     output: Written
 
 
@@ -85,52 +85,6 @@ def lines(tensor: Tensor, axis: int, decreasing: bool) -> Lines:
     return Lines(0, stride)
 
 
-class Segments(NamedTuple):
-    """A dispatch over segments: the length of a line and of a segment, from where to where.
-
-    A group of `threads` has `lines` of them; a thread loads `items` elements at a time, in vectors of
-    `vector`."""
-
-    length: int
-    segment: int
-    source: Lines
-    target: Lines
-    is_exclusive: bool
-    threads: int
-    lines: int
-    items: int
-    vector: int
-    totals: bool
-    started: bool
-    waits: bool
-
-
-def dispatch_pass(out: Planning, op: Segments, loops: Loops) -> None:
-    """The dispatch, over the segments that `loops` visit."""
-    count = repeats(loops)
-    groups = grid(out, count, op.lines, 1)
-    out.define("TOTALS", int(op.totals))
-    out.define("STARTED", int(op.started))
-    out.define("LINES", op.lines)
-    out.define("RANK", len(loops))
-    out.define("ITEMS", op.items)
-    out.define("VECTOR", op.vector)
-    out.define("NUM_THREADS", op.threads)
-    params = ScanParams(
-        count,
-        groups.columns,
-        op.length,
-        op.segment,
-        op.source.start % 2**32,
-        op.source.step % 2**32,
-        op.target.start % 2**32,
-        op.target.step % 2**32,
-        int(op.is_exclusive),
-        dimensions(loops),
-    )
-    out.dispatch(params, groups, op.waits)
-
-
 def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: int, loops: Loops) -> int:
     """Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16
     bytes."""
@@ -145,7 +99,7 @@ def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: 
 
 
 def plan_scan(out: Planning, op: Scan) -> None:
-    """One dispatch, or three if lines are cut into segments."""
+    """One dispatch, or two if lines are cut into segments: the first computes the totals of segments."""
     check_span(out, op.input)
     check_span(out, op.output)
     source = lines(op.input, op.axis, op.decreasing)
@@ -159,54 +113,46 @@ def plan_scan(out: Planning, op: Scan) -> None:
     vector = along_vector(op.input.bits, segment, source, target, length, loops)
     items = SCAN_ITEMS if vector == 1 else max(SCAN_ITEMS, SCAN_VECTOR_BITS // op.input.bits)
     segments = ceil_div(length, segment)
-    if segments == 1:
-        threads, each = SCAN_FEW_THREADS if length * op.input.bits <= 8 * SCAN_FEW_BYTES else SCAN_THREADS, 1
+    threads, each = SCAN_THREADS, 1
+    totals = op.input.buffer
+    if segments > 1:
+        totals = out.scratch(count * segments * (8 if op.input.bits == 64 else 4))
+    else:
+        if length * op.input.bits <= 8 * SCAN_FEW_BYTES:
+            threads = SCAN_FEW_THREADS
         if count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target.step):
             threads, each, items = SCAN_SIDE_THREADS, SCAN_SIDE_BYTES * 8 // op.input.bits, SCAN_SIDE_ITEMS
         while each < threads and 2 * each * length <= threads * items:
             each = 2 * each
-        loops.append(Loop(1, [0, 0]))
-        define_tensor(out, op.input)
-        define_tensor(out, op.output)
-        nothing = op.input.buffer
-        out.bind(ScanResources(input=op.input.buffer, starts=nothing, output=op.output.buffer))
-        whole = Segments(
-            length, length, source, target, op.exclusive, threads, each, items, vector, False, False, False
-        )
-        dispatch_pass(out, whole, loops)
-        return
-
-    # Totals and starts are packed.
-    size = count * segments * (8 if op.input.bits == 64 else 4)
-    totals, starts = out.scratch(size), out.scratch(size)
-    following = segments
-    dense: Loops = []
-    for place in range(len(loops)):
-        loop = loops[len(loops) - 1 - place]
-        dense.insert(0, Loop(loop.size, [loop.strides[0], following]))
-        following *= loop.size
-    dense.append(Loop(segments, [segment * source.step, 1]))
-    packed = Lines(0, 1)
-    define_tensor(out, op.input)
-    define_scratch(out, op.output.macro, op.input)
-    out.bind(ScanResources(input=op.input.buffer, starts=op.input.buffer, output=totals))
-    last = Segments(
-        length, segment, source, target, op.exclusive, SCAN_THREADS, 1, items, vector, False, True, True
-    )
-    first = last._replace(target=packed, is_exclusive=False, totals=True, started=False, waits=False)
-    dispatch_pass(out, first, dense)
-
-    define_scratch(out, op.input.macro, op.input)
-    define_scratch(out, op.output.macro, op.input)
-    out.bind(ScanResources(input=totals, starts=totals, output=starts))
-    every: Loops = [Loop(count, [segments, segments]), Loop(1, [0, 0])]
-    between = Segments(
-        segments, segments, packed, packed, True, SCAN_THREADS, 1, SCAN_ITEMS, 1, False, False, True
-    )
-    dispatch_pass(out, between, every)
-
-    define_tensor(out, op.input)
-    define_tensor(out, op.output)
-    out.bind(ScanResources(input=op.input.buffer, starts=starts, output=op.output.buffer))
     loops.append(Loop(segments, [segment * source.step, segment * target.step]))
-    dispatch_pass(out, last, loops)
+    groups = grid(out, count * segments, each, 1)
+    params = ScanParams(
+        count * segments,
+        groups.columns,
+        length,
+        segment,
+        source.start % 2**32,
+        source.step % 2**32,
+        target.start % 2**32,
+        target.step % 2**32,
+        int(op.exclusive),
+        dimensions(loops),
+    )
+    out.define("LINES", each)
+    out.define("RANK", len(loops))
+    out.define("ITEMS", items)
+    out.define("VECTOR", vector)
+    out.define("NUM_THREADS", threads)
+    define_tensor(out, op.input)
+    out.share()
+    for place in range(min(segments, 2)):
+        are_totals = segments > 1 and place == 0
+        out.define("TOTALS", int(are_totals))
+        out.define("STARTED", place)
+        if are_totals:
+            define_scratch(out, op.output.macro, op.input)
+        else:
+            define_tensor(out, op.output)
+        target_buffer = totals if are_totals else op.output.buffer
+        out.bind(ScanResources(input=op.input.buffer, totals=totals, output=target_buffer))
+        out.dispatch(params, groups, place > 0)
