@@ -22,7 +22,7 @@ OPERATOR = "DYNAMIC_QUANTIZE_LINEAR"
 def test_dynamic_quantization_depends_on_the_range_of_a_tensor() -> None:
     form = operators_with(Rows)[OPERATOR]
     assert form.source == "InputTensor"
-    assert [total.kind for one in form.statistics for total in one.totals] == ["min", "max"]
+    assert [total.kind for total in form.totals] == ["min", "max"]
     assert list(form.each) == ["OutputTensor"]
     assert list(form.of_rows) == ["OutputScaleTensor", "OutputZeroPointTensor"]
 

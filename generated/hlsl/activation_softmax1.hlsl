@@ -22,10 +22,10 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
-//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
-//              computes: 1 partial totals for rowPeak, rowSum, ofRow0, to scratch, 2 outputs from these
+//   TURN       0 if groups work on whole rows; if on parts of rows, in two dispatches: 1 to store the totals of parts
+//              in scratch, 2 to compute outputs from these
+//   WHOLE      1 if a row, or a part of one with TURN 1, has REDUCTION_THREADS * UNROLL vectors at most, so that it
+//              stays in registers and is read only once; else 0
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
@@ -58,9 +58,15 @@
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
+// The totals of a row, or of a part of it
+struct State
+{
+    float total0, total1;
+};
+
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
-[[vk::binding(2, 0)]] RWStructuredBuffer<float> scratch : register(u1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<State> scratch : register(u1);
 
 struct Dimension
 {
@@ -248,36 +254,56 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-// A number of each of the rows that a thread works on
-struct OfRows
+State Neutral()
 {
-    float of[ABREAST];
-};
-
-// The entry of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row, uint s)
-{
-    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
+    State state = (State)0;
+    state.total0 = asfloat(0xff800000u);
+    return state;
 }
 
-groupshared float memory[ABREAST][NUM_THREADS];
+// What terms are compared with, instead of an infinite one
+float Finite(float x) { return IsInfinity(x) ? 0 : x; }
 
-// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+// The maximum of terms; one that is NaN reaches the sum.
+float PeakOf(State state) { return IsNan(state.total1) ? state.total1 : state.total0; }
+
+// Combines the totals of two parts of a row, in either order alike
+State Combine(State a, State b)
+{
+    // Where its error grows, the weight is small.
+    const float weight = exp(-abs(Finite(a.total0) - Finite(b.total0)));
+    a.total1 = a.total0 < b.total0 ? b.total1 + a.total1 * weight : a.total1 + b.total1 * weight;
+    a.total0 = max(a.total0, b.total0);
+    return a;
+}
+
+#if WAVES
+State ReadState(State state, uint lane)
+{
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+    state.total1 = WaveReadLaneAt(state.total1, lane);
+    return state;
+}
+#endif
+
+groupshared State memory[ABREAST][NUM_THREADS];
+
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
 // two are combined alike in either order. All threads of the group must call it.
-OfRows JoinLanes(uint kind, OfRows own, uint thread)
+void JoinLanes(inout State own[ABREAST], uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
+        State other[ABREAST];
         uint s;
-        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
+                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
 #endif
@@ -285,17 +311,16 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread)
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own.of[s];
+                memory[s][thread] = own[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = memory[s][thread ^ distance * step];
+                other[s] = memory[s][thread ^ distance * step];
         }
         [unroll]
         for (s = 0; s < ABREAST; s++)
-            own.of[s] = kind == 0 ? max(own.of[s], other.of[s]) : own.of[s] + other.of[s];
+            own[s] = Combine(own[s], other[s]);
     }
-    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -303,11 +328,8 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-#if TURN == 0
-    const uint part = 0, block = number;
-#else
-    const uint part = number % partCount, block = number / partCount;
-#endif
+    const uint parts = TURN == 0 ? 1 : partCount;
+    const uint part = number % parts, block = number / parts;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
@@ -315,27 +337,13 @@ void WorkOnRows(uint number, uint thread)
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
-
-    // Operands with one element per row
-
     float inputBlock[UNROLL][VECTOR];
-#if WHOLE
-    [unroll]
-    for (u = 0; u < UNROLL; u++)
-    {
-        const Position place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
-            : min(start + u * REDUCTION_THREADS, end - 1));
-        LoadInputElements(row.input + place.input, inputBlock[u]);
-    }
-#endif
 
-    OfRows total0s;
+    State totals[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
-    {
-        total0s.of[s] = asfloat(0xff800000u);
-    }
-#if TURN == 0 || TURN == 1
+        totals[s] = Neutral();
+#if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         [unroll]
@@ -343,14 +351,12 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
         }
-[unroll]
+        [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            float total0OfBlock = asfloat(0xff800000u);
+            State ofBlock = Neutral();
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
@@ -359,64 +365,10 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-                    total0OfBlock = max(total0OfBlock, inputElement);
+
+                    ofBlock.total0 = max(ofBlock.total0, inputElement);
                 }
             }
-            total0s.of[s] = max(total0s.of[s], total0OfBlock);
-        }
-    }
-#elif TURN > 1
-    for (item = lane; item < partCount; item += REDUCTION_THREADS)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-        {
-            total0s.of[s] = max(total0s.of[s], scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]);
-        }
-    }
-#endif
-    total0s = JoinLanes(0, total0s, thread);
-#if TURN == 1
-    if (own < rowCount && lane == 0)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-        {
-            scratch[PartialTotal(0, part, own, s)] = total0s.of[s];
-        }
-    }
-#endif
-    OfRows rowPeaks;
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        rowPeaks.of[s] = IsInfinity(total0s.of[s]) ? (REAL_VALUE)0.0f : total0s.of[s];
-    }
-
-    OfRows total1s;
-    OfRows centers;
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        total1s.of[s] = 0;
-        centers.of[s] = rowPeaks.of[s];
-    }
-#if TURN == 0 || TURN == 1
-    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
-    {
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
-        {
-            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
-                : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-        }
-[unroll]
-        for (s = 0; s < ABREAST; s++)
-        {
-            float total1OfBlock = 0;
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
@@ -425,52 +377,56 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-                    const float term = ExpShifted(inputElement - rowPeaks.of[s]);
-                    total1OfBlock += term;
+
+                    const float power = ExpShifted(inputElement - Finite(ofBlock.total0));
+                    ofBlock.total1 += power;
 #if WHOLE
-                    inputBlock[u][s + k] = term;
+                    inputBlock[u][s + k] = power;
 #endif
                 }
             }
-            total1s.of[s] += total1OfBlock;
+
+            if (WHOLE)
+                totals[s] = ofBlock;
+            else
+                totals[s] = Combine(totals[s], ofBlock);
         }
     }
-#elif TURN > 1
+#else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            const float partTotal = scratch[PartialTotal(1, item, min(own, rowCount - 1), s)],
-                partCenter = scratch[PartialTotal(2, item, min(own, rowCount - 1), s)];
-            // 0 times infinity would be NaN
-            total1s.of[s] += partTotal > 0 ? partTotal * ExpShifted(partCenter - rowPeaks.of[s]) : partTotal;
-        }
+            totals[s] = Combine(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
     }
 #endif
-    total1s = JoinLanes(1, total1s, thread);
+    float weights[ABREAST];  // by which terms in registers differ
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+        weights[s] = Finite(totals[s].total0);
+    JoinLanes(totals, thread);
+    if (own >= rowCount)
+        return;
 #if TURN == 1
-    if (own < rowCount && lane == 0)
+    if (lane == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            scratch[PartialTotal(1, part, own, s)] = total1s.of[s];
-            scratch[PartialTotal(2, part, own, s)] = centers.of[s];
-        }
+            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
     }
     return;
 #endif
-    OfRows rowSums, ofRow0s;
+
+    float rowPeaks[ABREAST], rowSums[ABREAST], row2s[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        rowSums.of[s] = total1s.of[s];
-        ofRow0s.of[s] = (REAL_VALUE)1.0f / rowSums.of[s];
+        rowPeaks[s] = IsInfinity(PeakOf(totals[s])) ? (REAL_VALUE)0.0f : PeakOf(totals[s]);
+        rowSums[s] = totals[s].total1;
+        row2s[s] = (REAL_VALUE)1.0f / rowSums[s];
+        weights[s] = ExpShifted(weights[s] - Finite(totals[s].total0));
     }
 
-    if (own >= rowCount)
-        return;
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         [unroll]
@@ -482,7 +438,7 @@ void WorkOnRows(uint number, uint thread)
             LoadInputElements(row.input + place.input, inputBlock[u]);
 #endif
         }
-OVER_ELEMENTS
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
@@ -494,12 +450,13 @@ OVER_ELEMENTS
                 {
                     s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
-#if WHOLE && TURN == 0
-                    const float term = inputElement;
+
+#if WHOLE
+                    const float term = inputElement * weights[s];
 #else
-                    const float term = ExpShifted(inputElement - rowPeaks.of[s]);
+                    const float term = ExpShifted(inputElement - rowPeaks[s]);
 #endif
-                    outputValues[k] = (OUTPUT_VALUE)(term * ofRow0s.of[s]);
+                    outputValues[k] = (OUTPUT_VALUE)(term * row2s[s]);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

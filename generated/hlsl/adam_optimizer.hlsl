@@ -465,18 +465,13 @@ void StoreOutputSecondMomentElements(uint offset, OUTPUT_SECOND_MOMENT_VALUE val
 #endif
 }
 
-// A number of each of the rows that a thread works on
-struct OfRows
-{
-    float of[ABREAST];
-};
-
 #define OVER_ELEMENTS [unroll]
 
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint part = number % partCount, block = number / partCount;
+    const uint parts = partCount;
+    const uint part = number % parts, block = number / parts;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
@@ -484,34 +479,25 @@ void WorkOnRows(uint number, uint thread)
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
+    float inputParametersBlock[UNROLL][VECTOR];
+    float inputFirstMomentBlock[UNROLL][VECTOR];
+    float inputSecondMomentBlock[UNROLL][VECTOR];
+    float gradientBlock[UNROLL][VECTOR];
+    float trainingStepOfRow[VECTOR] = (float[VECTOR])0;
+    LoadTrainingStepElements(row.trainingStep, trainingStepOfRow);
+    if (own >= rowCount)
+        return;
 
-    // Operands with one element per row
-    OfRows trainingStepOfRows = (OfRows)0;
-    {
-        float found[VECTOR];
-        LoadTrainingStepElements(row.trainingStep, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            trainingStepOfRows.of[s] = found[s];
-    }
-
-    OfRows ofRow0s;
+    float row0s[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        ofRow0s.of[s] = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f
-            - Pow((REAL_VALUE)beta2, trainingStepOfRows.of[s]))
-            / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRows.of[s]));
+        row0s[s] = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow[s]))
+            / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow[s]));
     }
 
-    if (own >= rowCount)
-        return;
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-        float inputParametersBlock[UNROLL][VECTOR];
-        float inputFirstMomentBlock[UNROLL][VECTOR];
-        float inputSecondMomentBlock[UNROLL][VECTOR];
-        float gradientBlock[UNROLL][VECTOR];
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -522,7 +508,7 @@ void WorkOnRows(uint number, uint thread)
             LoadInputSecondMomentElements(row.inputSecondMoment + place.inputSecondMoment, inputSecondMomentBlock[u]);
             LoadGradientElements(row.gradient + place.gradient, gradientBlock[u]);
         }
-OVER_ELEMENTS
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
@@ -539,8 +525,9 @@ OVER_ELEMENTS
                     const float inputFirstMomentElement = inputFirstMomentBlock[u][k];
                     const float inputSecondMomentElement = inputSecondMomentBlock[u][k];
                     const float gradientElement = gradientBlock[u][k];
+
                     outputParametersValues[k] = (OUTPUT_PARAMETERS_VALUE)(inputParametersElement
-                        - ofRow0s.of[s] * ((REAL_VALUE)beta1 * inputFirstMomentElement
+                        - row0s[s] * ((REAL_VALUE)beta1 * inputFirstMomentElement
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement)
                         / (Sqrt((REAL_VALUE)beta2 * inputSecondMomentElement
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement)

@@ -22,8 +22,10 @@
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   DECREASING  1 if the last of equally good elements is taken, 0 if the first
-//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
-//              computes: 1 partial totals, to scratch, 2 outputs from these
+//   TURN       0 if groups work on whole rows; if on parts of rows, in two dispatches: 1 to store the totals of parts
+//              in scratch, 2 to compute outputs from these
+//   WHOLE      1 if a row, or a part of one with TURN 1, has REDUCTION_THREADS * UNROLL vectors at most, so that it
+//              stays in registers and is read only once; else 0
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
@@ -66,6 +68,7 @@ typedef INPUT_STORED InputElements;
 #else
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #endif
+
 #define CHOOSES 1  // the result is an element's index
 #define RANKS 1  // elements are compared by rank
 #if !RANKS
@@ -76,7 +79,7 @@ typedef uint64_t StateValue;
 typedef uint StateValue;
 #endif
 
-// The total of a row, or of a part of it
+// The totals of a row, or of a part of it
 struct State
 {
     StateValue value;
@@ -222,21 +225,6 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
 // Epilogue: the element at an offset, given what is computed for it
 OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
 
-// A number of each of the rows that a thread works on
-struct OfRows
-{
-    State of[ABREAST];
-};
-
-// The entry of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row, uint s)
-{
-    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
-}
-
-static const StateValue NEUTRAL = (StateValue)0;
-StateValue Map(INPUT_VALUE x) { return TiedRank(Opposite(x)); }
-
 State StateOf(StateValue value, uint index)
 {
     State state = (State)0;
@@ -247,39 +235,14 @@ State StateOf(StateValue value, uint index)
     return state;
 }
 
-// Combines the totals of two parts of a row
-State Combine(State a, State b)
-{
-#if CHOOSES
-    if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
-        return b;
-    return a;
-#else
-    a.value = Merge(a.value, b.value);
-    return a;
-#endif
-}
+static const StateValue NEUTRAL = (StateValue)0;
+StateValue Map(INPUT_VALUE element) { return TiedRank(Opposite(element)); }
+bool IsBetter(State a, State b) { return a.value == b.value ? (a.index < b.index) != DECREASING : a.value > b.value; }
+State Combine(State a, State b) { if (IsBetter(b, a)) return b; return a; }
+State Append(State a, State b) { if (DECREASING ? b.value >= a.value : b.value > a.value) return b; return a; }
+OUTPUT_VALUE ResultOf(State state) { return (OUTPUT_VALUE)state.index; }
 
-// Combines them where all elements of b come after those of a
-State Append(State a, State b)
-{
-#if CHOOSES
-    if (DECREASING ? a.value <= b.value : a.value < b.value)
-        return b;
-    return a;
-#else
-    return Combine(a, b);
-#endif
-}
-
-OUTPUT_VALUE ResultOf(State state)
-{
-#if CHOOSES
-    return (OUTPUT_VALUE)state.index;
-#else
-    return (OUTPUT_VALUE)Finish(state.value);
-#endif
-}
+State Neutral() { return StateOf(NEUTRAL, 0); }
 
 #if WAVES
 State ReadState(State state, uint lane)
@@ -300,22 +263,22 @@ State ReadState(State state, uint lane)
 
 groupshared State memory[ABREAST][NUM_THREADS];
 
-// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
 // two are combined alike in either order. All threads of the group must call it.
-OfRows JoinLanes(OfRows own, uint thread)
+void JoinLanes(inout State own[ABREAST], uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
+        State other[ABREAST];
         uint s;
-        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = ReadState(own.of[s], WaveGetLaneIndex() ^ distance * step);
+                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
 #endif
@@ -323,17 +286,16 @@ OfRows JoinLanes(OfRows own, uint thread)
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own.of[s];
+                memory[s][thread] = own[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = memory[s][thread ^ distance * step];
+                other[s] = memory[s][thread ^ distance * step];
         }
         [unroll]
         for (s = 0; s < ABREAST; s++)
-            own.of[s] = Combine(own.of[s], other.of[s]);
+            own[s] = Combine(own[s], other[s]);
     }
-    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -341,11 +303,8 @@ OfRows JoinLanes(OfRows own, uint thread)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-#if TURN == 0 || TURN == 2
-    const uint part = 0, block = number;
-#else
-    const uint part = number % partCount, block = number / partCount;
-#endif
+    const uint parts = TURN == 1 ? partCount : 1;
+    const uint part = number % parts, block = number / parts;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
@@ -353,18 +312,13 @@ void WorkOnRows(uint number, uint thread)
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
-
-    // Operands with one element per row
-
     INPUT_VALUE inputBlock[UNROLL][VECTOR];
 
-    OfRows total0s;
+    State totals[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
-    {
-        total0s.of[s] = StateOf(NEUTRAL, 0);
-    }
-#if TURN == 0 || TURN == 1
+        totals[s] = Neutral();
+#if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         [unroll]
@@ -374,10 +328,10 @@ void WorkOnRows(uint number, uint thread)
                 : min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
         }
-[unroll]
+        [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            State total0OfBlock = StateOf(NEUTRAL, 0);
+            State ofBlock = Neutral();
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
@@ -387,44 +341,44 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const INPUT_VALUE inputElement = inputBlock[u][s + k];
-                    total0OfBlock = Append(total0OfBlock,
-                        StateOf(Map(inputElement), (item + u * REDUCTION_THREADS) * ALONG + k));
+
+                    ofBlock = Append(ofBlock, StateOf(Map(inputElement), (item + u * REDUCTION_THREADS) * ALONG + k));
                 }
             }
-            total0s.of[s] = Append(total0s.of[s], total0OfBlock);
+
+            if (WHOLE)
+                totals[s] = ofBlock;
+            else
+                totals[s] = Append(totals[s], ofBlock);
         }
     }
-#elif TURN > 1
+#else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            total0s.of[s] = Append(total0s.of[s], scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]);
-        }
+            totals[s] = Append(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
     }
 #endif
-    total0s = JoinLanes(total0s, thread);
+    JoinLanes(totals, thread);
+    if (own >= rowCount)
+        return;
 #if TURN == 1
-    if (own < rowCount && lane == 0)
+    if (lane == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            scratch[PartialTotal(0, part, own, s)] = total0s.of[s];
-        }
+            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
     }
     return;
 #endif
 
-    if (own >= rowCount)
-        return;
     if (lane == 0 && part == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            StoreOutput(row.output + s * outputStep, Finished(row.output + s * outputStep, ResultOf(total0s.of[s])));
+            StoreOutput(row.output + s * outputStep, Finished(row.output + s * outputStep, ResultOf(totals[s])));
         }
     }
 }

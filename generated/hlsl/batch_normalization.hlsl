@@ -628,12 +628,6 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-// A number of each of the rows that a thread works on
-struct OfRows
-{
-    float of[ABREAST];
-};
-
 #if ACTIVATION_KINDS
 #define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
 #else
@@ -643,7 +637,8 @@ struct OfRows
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint part = number % partCount, block = number / partCount;
+    const uint parts = partCount;
+    const uint part = number % parts, block = number / parts;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
@@ -651,66 +646,32 @@ void WorkOnRows(uint number, uint thread)
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
-
-    // Operands with one element per row
-    OfRows meanOfRows = (OfRows)0;
+    float inputBlock[UNROLL][VECTOR];
+    float meanBlock[UNROLL][VECTOR];
+    float varianceBlock[UNROLL][VECTOR];
+    float scaleBlock[UNROLL][VECTOR];
+    float biasBlock[UNROLL][VECTOR];
+    float meanOfRow[VECTOR] = (float[VECTOR])0;
 #if MEAN_SINGLE
-    {
-        float found[VECTOR];
-        LoadMeanElements(row.mean, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            meanOfRows.of[s] = found[s];
-    }
+    LoadMeanElements(row.mean, meanOfRow);
 #endif
-    OfRows varianceOfRows = (OfRows)0;
+    float varianceOfRow[VECTOR] = (float[VECTOR])0;
 #if VARIANCE_SINGLE
-    {
-        float found[VECTOR];
-        LoadVarianceElements(row.variance, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            varianceOfRows.of[s] = found[s];
-    }
+    LoadVarianceElements(row.variance, varianceOfRow);
 #endif
-    OfRows scaleOfRows = (OfRows)0;
+    float scaleOfRow[VECTOR] = (float[VECTOR])0;
 #if SCALE_SINGLE
-    {
-        float found[VECTOR];
-        LoadScaleElements(row.scale, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scaleOfRows.of[s] = found[s];
-    }
+    LoadScaleElements(row.scale, scaleOfRow);
 #endif
-    OfRows biasOfRows = (OfRows)0;
+    float biasOfRow[VECTOR] = (float[VECTOR])0;
 #if BIAS_SINGLE
-    {
-        float found[VECTOR];
-        LoadBiasElements(row.bias, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            biasOfRows.of[s] = found[s];
-    }
+    LoadBiasElements(row.bias, biasOfRow);
 #endif
-
     if (own >= rowCount)
         return;
+
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-        float inputBlock[UNROLL][VECTOR];
-#if !MEAN_SINGLE
-        float meanBlock[UNROLL][VECTOR];
-#endif
-#if !VARIANCE_SINGLE
-        float varianceBlock[UNROLL][VECTOR];
-#endif
-#if !SCALE_SINGLE
-        float scaleBlock[UNROLL][VECTOR];
-#endif
-#if !BIAS_SINGLE
-        float biasBlock[UNROLL][VECTOR];
-#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -730,7 +691,7 @@ void WorkOnRows(uint number, uint thread)
             LoadBiasElements(row.bias + place.bias, biasBlock[u]);
 #endif
         }
-OVER_ELEMENTS
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
@@ -742,26 +703,11 @@ OVER_ELEMENTS
                 {
                     s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
-#if MEAN_SINGLE
-                    const float meanElement = meanOfRows.of[s];
-#else
-                    const float meanElement = meanBlock[u][k];
-#endif
-#if VARIANCE_SINGLE
-                    const float varianceElement = varianceOfRows.of[s];
-#else
-                    const float varianceElement = varianceBlock[u][k];
-#endif
-#if SCALE_SINGLE
-                    const float scaleElement = scaleOfRows.of[s];
-#else
-                    const float scaleElement = scaleBlock[u][k];
-#endif
-#if BIAS_SINGLE
-                    const float biasElement = biasOfRows.of[s];
-#else
-                    const float biasElement = biasBlock[u][k];
-#endif
+                    const float meanElement = MEAN_SINGLE ? meanOfRow[s] : meanBlock[u][k];
+                    const float varianceElement = VARIANCE_SINGLE ? varianceOfRow[s] : varianceBlock[u][k];
+                    const float scaleElement = SCALE_SINGLE ? scaleOfRow[s] : scaleBlock[u][k];
+                    const float biasElement = BIAS_SINGLE ? biasOfRow[s] : biasBlock[u][k];
+
                     outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - meanElement)
                         / Sqrt(varianceElement + (REAL_VALUE)epsilon) + biasElement, 0);
                 }

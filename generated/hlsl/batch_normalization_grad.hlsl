@@ -23,10 +23,10 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
-//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
-//              computes: 1 partial totals for rowSlope, rowTilt, to scratch, 2 outputs from these
+//   TURN       0 if groups work on whole rows; if on parts of rows, in two dispatches: 1 to store the totals of parts
+//              in scratch, 2 to compute outputs from these
+//   WHOLE      1 if a row, or a part of one with TURN 1, has REDUCTION_THREADS * UNROLL vectors at most, so that it
+//              stays in registers and is read only once; else 0
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
@@ -73,6 +73,12 @@ typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceElements;
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
 typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientElements;
 
+// The totals of a row, or of a part of it
+struct State
+{
+    float total0, total1;
+};
+
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputGradientElements> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<MeanElements> meanTensor : register(t2);
@@ -81,7 +87,7 @@ typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientEle
 [[vk::binding(5, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SCALE_GRADIENT_STORED> outputScaleGradientTensor : register(u1);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_BIAS_GRADIENT_STORED> outputBiasGradientTensor : register(u2);
-[[vk::binding(8, 0)]] RWStructuredBuffer<float> scratch : register(u3);
+[[vk::binding(8, 0)]] RWStructuredBuffer<State> scratch : register(u3);
 
 struct Dimension
 {
@@ -324,36 +330,47 @@ void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTO
 #endif
 }
 
-// A number of each of the rows that a thread works on
-struct OfRows
+State Neutral()
 {
-    float of[ABREAST];
-};
-
-// The entry of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row, uint s)
-{
-    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
+    State state = (State)0;
+    return state;
 }
 
-groupshared float memory[ABREAST][NUM_THREADS];
+// Combines the totals of two parts of a row, in either order alike
+State Combine(State a, State b)
+{
+    a.total0 += b.total0;
+    a.total1 += b.total1;
+    return a;
+}
 
-// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+#if WAVES
+State ReadState(State state, uint lane)
+{
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+    state.total1 = WaveReadLaneAt(state.total1, lane);
+    return state;
+}
+#endif
+
+groupshared State memory[ABREAST][NUM_THREADS];
+
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
 // two are combined alike in either order. All threads of the group must call it.
-OfRows JoinLanes(OfRows own, uint thread)
+void JoinLanes(inout State own[ABREAST], uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
+        State other[ABREAST];
         uint s;
-        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
+                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
 #endif
@@ -361,17 +378,16 @@ OfRows JoinLanes(OfRows own, uint thread)
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own.of[s];
+                memory[s][thread] = own[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = memory[s][thread ^ distance * step];
+                other[s] = memory[s][thread ^ distance * step];
         }
         [unroll]
         for (s = 0; s < ABREAST; s++)
-            own.of[s] = own.of[s] + other.of[s];
+            own[s] = Combine(own[s], other[s]);
     }
-    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -379,11 +395,8 @@ OfRows JoinLanes(OfRows own, uint thread)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-#if TURN == 0
-    const uint part = 0, block = number;
-#else
-    const uint part = number % partCount, block = number / partCount;
-#endif
+    const uint parts = TURN == 0 ? 1 : partCount;
+    const uint part = number % parts, block = number / parts;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
@@ -391,83 +404,44 @@ void WorkOnRows(uint number, uint thread)
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
-
-    // Operands with one element per row
-    OfRows meanOfRows = (OfRows)0;
-#if MEAN_SINGLE
-    {
-        float found[VECTOR];
-        LoadMeanElements(row.mean, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            meanOfRows.of[s] = found[s];
-    }
-#endif
-    OfRows varianceOfRows = (OfRows)0;
-    {
-        float found[VECTOR];
-        LoadVarianceElements(row.variance, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            varianceOfRows.of[s] = found[s];
-    }
-    OfRows scaleOfRows = (OfRows)0;
-#if SCALE_SINGLE
-    {
-        float found[VECTOR];
-        LoadScaleElements(row.scale, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scaleOfRows.of[s] = found[s];
-    }
-#endif
-
     float inputBlock[UNROLL][VECTOR];
     float inputGradientBlock[UNROLL][VECTOR];
-#if WHOLE
-    [unroll]
-    for (u = 0; u < UNROLL; u++)
-    {
-        const Position place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
-            : min(start + u * REDUCTION_THREADS, end - 1));
-        LoadInputElements(row.input + place.input, inputBlock[u]);
-        LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
-    }
+    float meanBlock[UNROLL][VECTOR];
+    float varianceBlock[UNROLL][VECTOR];
+    float scaleBlock[UNROLL][VECTOR];
+    float meanOfRow[VECTOR] = (float[VECTOR])0;
+#if MEAN_SINGLE
+    LoadMeanElements(row.mean, meanOfRow);
+#endif
+    float varianceOfRow[VECTOR] = (float[VECTOR])0;
+    LoadVarianceElements(row.variance, varianceOfRow);
+    float scaleOfRow[VECTOR] = (float[VECTOR])0;
+#if SCALE_SINGLE
+    LoadScaleElements(row.scale, scaleOfRow);
 #endif
 
-    OfRows total0s, total1s;
+    State totals[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
-    {
-        total0s.of[s] = 0;
-        total1s.of[s] = 0;
-    }
-#if TURN == 0 || TURN == 1
+        totals[s] = Neutral();
+#if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-#if !MEAN_SINGLE
-        float meanBlock[UNROLL][VECTOR];
-#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-#if !WHOLE
             LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
-#endif
 #if !MEAN_SINGLE
             LoadMeanElements(row.mean + place.mean, meanBlock[u]);
 #endif
         }
-[unroll]
+        [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            float total0OfBlock = 0;
-            float total1OfBlock = 0;
+            State ofBlock = Neutral();
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
@@ -477,77 +451,63 @@ void WorkOnRows(uint number, uint thread)
                 {
                     const float inputElement = inputBlock[u][s + k];
                     const float inputGradientElement = inputGradientBlock[u][s + k];
-#if MEAN_SINGLE
-                    const float meanElement = meanOfRows.of[s];
-#else
-                    const float meanElement = meanBlock[u][s + k];
-#endif
-                    total0OfBlock += inputGradientElement;
-                    total1OfBlock += inputGradientElement * (inputElement - meanElement);
+                    const float meanElement = MEAN_SINGLE ? meanOfRow[s] : meanBlock[u][s + k];
+
+                    ofBlock.total0 += inputGradientElement;
+                    ofBlock.total1 += inputGradientElement * (inputElement - meanElement);
                 }
             }
-            total0s.of[s] += total0OfBlock;
-            total1s.of[s] += total1OfBlock;
+
+            if (WHOLE)
+                totals[s] = ofBlock;
+            else
+                totals[s] = Combine(totals[s], ofBlock);
         }
     }
-#elif TURN > 1
+#else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            total0s.of[s] += scratch[PartialTotal(0, item, min(own, rowCount - 1), s)];
-            total1s.of[s] += scratch[PartialTotal(1, item, min(own, rowCount - 1), s)];
-        }
+            totals[s] = Combine(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
     }
 #endif
-    total0s = JoinLanes(total0s, thread);
-    total1s = JoinLanes(total1s, thread);
+    JoinLanes(totals, thread);
+    if (own >= rowCount)
+        return;
 #if TURN == 1
-    if (own < rowCount && lane == 0)
+    if (lane == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            scratch[PartialTotal(0, part, own, s)] = total0s.of[s];
-            scratch[PartialTotal(1, part, own, s)] = total1s.of[s];
-        }
+            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
     }
     return;
 #endif
-    OfRows rowSlopes, rowTilts;
+
+    float rowSlopes[ABREAST], rowTilts[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        rowSlopes.of[s] = total0s.of[s];
-        rowTilts.of[s] = total1s.of[s];
+        rowSlopes[s] = totals[s].total0;
+        rowTilts[s] = totals[s].total1;
     }
 
-    if (own >= rowCount)
-        return;
     if (lane == 0 && part == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
             StoreOutputScaleGradient(row.outputScaleGradient + s * outputScaleGradientStep,
-                (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilts.of[s]
-                * ((REAL_VALUE)1.0f / Sqrt(varianceOfRows.of[s] + (REAL_VALUE)epsilon))));
+                (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilts[s]
+                * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow[s] + (REAL_VALUE)epsilon))));
             StoreOutputBiasGradient(row.outputBiasGradient + s * outputBiasGradientStep,
-                (OUTPUT_BIAS_GRADIENT_VALUE)rowSlopes.of[s]);
+                (OUTPUT_BIAS_GRADIENT_VALUE)rowSlopes[s]);
         }
     }
+
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-#if !MEAN_SINGLE
-        float meanBlock[UNROLL][VECTOR];
-#endif
-#if !VARIANCE_SINGLE
-        float varianceBlock[UNROLL][VECTOR];
-#endif
-#if !SCALE_SINGLE
-        float scaleBlock[UNROLL][VECTOR];
-#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -569,7 +529,7 @@ void WorkOnRows(uint number, uint thread)
             LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
 #endif
         }
-OVER_ELEMENTS
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
@@ -582,21 +542,10 @@ OVER_ELEMENTS
                     s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
                     const float inputGradientElement = inputGradientBlock[u][k];
-#if MEAN_SINGLE
-                    const float meanElement = meanOfRows.of[s];
-#else
-                    const float meanElement = meanBlock[u][k];
-#endif
-#if VARIANCE_SINGLE
-                    const float varianceElement = varianceOfRows.of[s];
-#else
-                    const float varianceElement = varianceBlock[u][k];
-#endif
-#if SCALE_SINGLE
-                    const float scaleElement = scaleOfRows.of[s];
-#else
-                    const float scaleElement = scaleBlock[u][k];
-#endif
+                    const float meanElement = MEAN_SINGLE ? meanOfRow[s] : meanBlock[u][k];
+                    const float varianceElement = VARIANCE_SINGLE ? varianceOfRow[s] : varianceBlock[u][k];
+                    const float scaleElement = SCALE_SINGLE ? scaleOfRow[s] : scaleBlock[u][k];
+
                     outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(inputGradientElement * scaleElement
                         * ((REAL_VALUE)1.0f / Sqrt(varianceElement + (REAL_VALUE)epsilon)));
                 }

@@ -23,10 +23,10 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
-//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
-//              computes: 1 partial totals for rowMean, rowCenter, rowVariance, ofRow0, to scratch, 2 outputs from these
+//   TURN       0 if groups work on whole rows; if on parts of rows, in two dispatches: 1 to store the totals of parts
+//              in scratch, 2 to compute outputs from these
+//   WHOLE      1 if a row, or a part of one with TURN 1, has REDUCTION_THREADS * UNROLL vectors at most, so that it
+//              stays in registers and is read only once; else 0
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or FUSED_ADD or OUTPUT or OUTPUT_MEAN or OUTPUT_VARIANCE:
@@ -108,6 +108,12 @@ typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
 typedef vector<BIAS_STORED, BIAS_VECTOR> BiasElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
+// The totals of a row, or of a part of it
+struct State
+{
+    float total0, total1, count, center;
+};
+
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<BiasElements> biasTensor : register(t2);
@@ -115,7 +121,7 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 [[vk::binding(4, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_MEAN_STORED> outputMeanTensor : register(u1);
 [[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_VARIANCE_STORED> outputVarianceTensor : register(u2);
-[[vk::binding(7, 0)]] RWStructuredBuffer<float> scratch : register(u3);
+[[vk::binding(7, 0)]] RWStructuredBuffer<State> scratch : register(u3);
 
 struct Activation
 {
@@ -654,42 +660,69 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-// A number of each of the rows that a thread works on
-struct OfRows
+State Neutral()
 {
-    float of[ABREAST];
-};
-
-// The entry of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row, uint s)
-{
-    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
+    State state = (State)0;
+    return state;
 }
 
-// The elements in a part of a row
-float ElementsOf(uint part)
+// What terms are compared with, instead of an infinite one
+float Finite(float x) { return IsInfinity(x) ? 0 : x; }
+
+// The same totals, of deviations from another center
+State About(State state, float center)
 {
-    return (float)((min((part + 1) * partVectors, rowVectors) - part * partVectors) * ALONG);
+    const float away = state.center - center;
+    state.total1 += away * (2 * state.total0 + state.count * away);
+    state.total0 += state.count * away;
+    state.center = center;
+    return state;
 }
 
-groupshared float memory[ABREAST][NUM_THREADS];
+float SumOf(State state) { return state.count * state.center + state.total0; }
 
-// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+// Combines the totals of two parts of a row, in either order alike
+State Combine(State a, State b)
+{
+    const float middle = 0.5f * (a.center + b.center);
+    const float center = a.count == b.count ? middle : a.count > b.count ? a.center : b.center;
+    a = About(a, center);
+    b = About(b, center);
+    a.count += b.count;
+    a.total0 += b.total0;
+    a.total1 += b.total1;
+    return a;
+}
+
+#if WAVES
+State ReadState(State state, uint lane)
+{
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+    state.total1 = WaveReadLaneAt(state.total1, lane);
+    state.count = WaveReadLaneAt(state.count, lane);
+    state.center = WaveReadLaneAt(state.center, lane);
+    return state;
+}
+#endif
+
+groupshared State memory[ABREAST][NUM_THREADS];
+
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
 // two are combined alike in either order. All threads of the group must call it.
-OfRows JoinLanes(OfRows own, uint thread)
+void JoinLanes(inout State own[ABREAST], uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
+        State other[ABREAST];
         uint s;
-        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
+                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
 #endif
@@ -697,17 +730,16 @@ OfRows JoinLanes(OfRows own, uint thread)
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own.of[s];
+                memory[s][thread] = own[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = memory[s][thread ^ distance * step];
+                other[s] = memory[s][thread ^ distance * step];
         }
         [unroll]
         for (s = 0; s < ABREAST; s++)
-            own.of[s] = own.of[s] + other.of[s];
+            own[s] = Combine(own[s], other[s]);
     }
-    return own;
 }
 
 #if ACTIVATION_KINDS
@@ -719,11 +751,8 @@ OfRows JoinLanes(OfRows own, uint thread)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-#if TURN == 0
-    const uint part = 0, block = number;
-#else
-    const uint part = number % partCount, block = number / partCount;
-#endif
+    const uint parts = TURN == 0 ? 1 : partCount;
+    const uint part = number % parts, block = number / parts;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
@@ -731,47 +760,24 @@ void WorkOnRows(uint number, uint thread)
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
-
-    // Operands with one element per row
-    OfRows scaleOfRows = (OfRows)0;
-#if SCALE_SINGLE
-    {
-        float found[VECTOR];
-        LoadScaleElements(row.scale, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scaleOfRows.of[s] = found[s];
-    }
-#endif
-    OfRows biasOfRows = (OfRows)0;
-#if BIAS_SINGLE
-    {
-        float found[VECTOR];
-        LoadBiasElements(row.bias, found);
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            biasOfRows.of[s] = found[s];
-    }
-#endif
-
     float inputBlock[UNROLL][VECTOR];
-#if WHOLE
-    [unroll]
-    for (u = 0; u < UNROLL; u++)
-    {
-        const Position place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
-            : min(start + u * REDUCTION_THREADS, end - 1));
-        LoadInputElements(row.input + place.input, inputBlock[u]);
-    }
+    float fusedAddBlock[UNROLL][VECTOR] = (float[UNROLL][VECTOR])0;
+    float scaleBlock[UNROLL][VECTOR];
+    float biasBlock[UNROLL][VECTOR];
+    float scaleOfRow[VECTOR] = (float[VECTOR])0;
+#if SCALE_SINGLE
+    LoadScaleElements(row.scale, scaleOfRow);
+#endif
+    float biasOfRow[VECTOR] = (float[VECTOR])0;
+#if BIAS_SINGLE
+    LoadBiasElements(row.bias, biasOfRow);
 #endif
 
-    OfRows total0s;
+    State totals[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
-    {
-        total0s.of[s] = 0;
-    }
-#if TURN == 0 || TURN == 1
+        totals[s] = Neutral();
+#if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         [unroll]
@@ -779,14 +785,12 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
         }
-[unroll]
+        [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            float total0OfBlock = 0;
+            State ofBlock = Neutral();
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
@@ -795,145 +799,66 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-                    total0OfBlock += inputElement;
-                }
-            }
-            total0s.of[s] += total0OfBlock;
-        }
-    }
-#elif TURN > 1
-    for (item = lane; item < partCount; item += REDUCTION_THREADS)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-        {
-            total0s.of[s] += scratch[PartialTotal(0, item, min(own, rowCount - 1), s)];
-        }
-    }
-#endif
-    total0s = JoinLanes(total0s, thread);
-#if TURN == 1
-    if (own < rowCount && lane == 0)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-        {
-            scratch[PartialTotal(0, part, own, s)] = total0s.of[s];
-        }
-    }
-#endif
-    OfRows rowMeans, rowCenters;
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        rowMeans.of[s] = total0s.of[s] / Convert(product, (REAL_VALUE)0);
-        rowCenters.of[s] = rowMeans.of[s];
-    }
 
-    OfRows total1s, differencess;
-    OfRows centers;
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        total1s.of[s] = 0;
-        differencess.of[s] = 0;
-        centers.of[s] = rowCenters.of[s];
-#if TURN == 1
-        centers.of[s] = total0s.of[s] / ElementsOf(part);
-#endif
-    }
-#if TURN == 0 || TURN == 1
-    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
-    {
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
-        {
-            const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
-                : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-        }
-[unroll]
-        for (s = 0; s < ABREAST; s++)
-        {
-            float total1OfBlock = 0;
-            float differencesOfBlock = 0;
-            [unroll]
-            for (u = 0; u < UNROLL; u++)
-            {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
-                [unroll]
-                for (k = 0; k < ALONG; k++)
-                {
-                    const float inputElement = inputBlock[u][s + k];
-                    total1OfBlock += (inputElement - centers.of[s]) * (inputElement - centers.of[s]);
-                    differencesOfBlock += inputElement - centers.of[s];
+                    const float value = inputElement;
+                    if (u == 0 && k == 0)
+                        ofBlock.center = Finite(value);
+                    precise const float deviation = value - ofBlock.center;
+                    ofBlock.count++;
+                    ofBlock.total0 += deviation;
+                    ofBlock.total1 += deviation * deviation;
                 }
             }
-            total1s.of[s] += total1OfBlock;
-            differencess.of[s] += differencesOfBlock;
+
+            if (WHOLE)
+                totals[s] = ofBlock;
+            else
+                totals[s] = Combine(totals[s], ofBlock);
         }
     }
-#elif TURN > 1
+#else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            const float partTotal = scratch[PartialTotal(1, item, min(own, rowCount - 1), s)],
-                partCenter = scratch[PartialTotal(3, item, min(own, rowCount - 1), s)];
-            const float away = partCenter - centers.of[s];
-            total1s.of[s] += partTotal + away * (2 * scratch[PartialTotal(2, item, min(own, rowCount - 1), s)]
-                + ElementsOf(item) * away);
-        }
+            totals[s] = Combine(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
     }
 #endif
-    total1s = JoinLanes(total1s, thread);
+    JoinLanes(totals, thread);
+    if (own >= rowCount)
+        return;
 #if TURN == 1
-    differencess = JoinLanes(differencess, thread);
-#endif
-#if TURN == 1
-    if (own < rowCount && lane == 0)
+    if (lane == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            scratch[PartialTotal(1, part, own, s)] = total1s.of[s];
-            scratch[PartialTotal(2, part, own, s)] = differencess.of[s];
-            scratch[PartialTotal(3, part, own, s)] = centers.of[s];
-        }
+            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
     }
     return;
 #endif
-    OfRows rowVariances, ofRow0s;
+
+    float rowMeans[ABREAST], rowCenters[ABREAST], rowVariances[ABREAST], row3s[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        rowVariances.of[s] = total1s.of[s] / Convert(product, (REAL_VALUE)0);
-        ofRow0s.of[s] = Sqrt(rowVariances.of[s] + (REAL_VALUE)epsilon);
+        rowMeans[s] = SumOf(totals[s]) / Convert(product, (REAL_VALUE)0);
+        rowCenters[s] = rowMeans[s];
+        rowVariances[s] = About(totals[s], rowCenters[s]).total1 / Convert(product, (REAL_VALUE)0);
+        row3s[s] = Sqrt(rowVariances[s] + (REAL_VALUE)epsilon);
     }
 
-    if (own >= rowCount)
-        return;
     if (lane == 0 && part == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            StoreOutputMean(row.outputMean + s * outputMeanStep, (OUTPUT_MEAN_VALUE)rowMeans.of[s]);
-            StoreOutputVariance(row.outputVariance + s * outputVarianceStep, (OUTPUT_VARIANCE_VALUE)rowVariances.of[s]);
+            StoreOutputMean(row.outputMean + s * outputMeanStep, (OUTPUT_MEAN_VALUE)rowMeans[s]);
+            StoreOutputVariance(row.outputVariance + s * outputVarianceStep, (OUTPUT_VARIANCE_VALUE)rowVariances[s]);
         }
     }
+
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-        float fusedAddBlock[UNROLL][VECTOR];
-#if !SCALE_SINGLE
-        float scaleBlock[UNROLL][VECTOR];
-#endif
-#if !BIAS_SINGLE
-        float biasBlock[UNROLL][VECTOR];
-#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -944,10 +869,6 @@ void WorkOnRows(uint number, uint thread)
 #endif
 #if FUSED_ADD_PRESENT
             LoadFusedAddElements(row.fusedAdd + place.fusedAdd, fusedAddBlock[u]);
-#else
-            [unroll]
-            for (k = 0; k < VECTOR; k++)
-                fusedAddBlock[u][k] = 0;
 #endif
 #if !SCALE_SINGLE
             LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
@@ -956,7 +877,7 @@ void WorkOnRows(uint number, uint thread)
             LoadBiasElements(row.bias + place.bias, biasBlock[u]);
 #endif
         }
-OVER_ELEMENTS
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
@@ -969,18 +890,11 @@ OVER_ELEMENTS
                     s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
                     const float fusedAddElement = fusedAddBlock[u][k];
-#if SCALE_SINGLE
-                    const float scaleElement = scaleOfRows.of[s];
-#else
-                    const float scaleElement = scaleBlock[u][k];
-#endif
-#if BIAS_SINGLE
-                    const float biasElement = biasOfRows.of[s];
-#else
-                    const float biasElement = biasBlock[u][k];
-#endif
-                    outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - rowMeans.of[s])
-                        / ofRow0s.of[s] + biasElement + (FUSED_ADD_PRESENT ? fusedAddElement : (REAL_VALUE)0.0f), 0);
+                    const float scaleElement = SCALE_SINGLE ? scaleOfRow[s] : scaleBlock[u][k];
+                    const float biasElement = BIAS_SINGLE ? biasOfRow[s] : biasBlock[u][k];
+
+                    outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - rowMeans[s]) / row3s[s]
+                        + biasElement + (FUSED_ADD_PRESENT ? fusedAddElement : (REAL_VALUE)0.0f), 0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

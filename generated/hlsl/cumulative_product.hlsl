@@ -8,14 +8,13 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // A line runs along the axis and is cut into segments of equal length, the last of which may be shorter. Where there
-// are several, each starts from its entry of `starts`: a first dispatch stores the segments' totals, a second scans
-// these totals into starts, and a third scans the segments. Sizes and strides are in elements; a stride may be
-// negative, in two's complement.
+// are several, a first dispatch stores the segments' totals, and a second scans each segment after it has combined the
+// totals of those before. Sizes and strides are in elements; a stride may be negative, in two's complement.
 //
 // For each tensor, X being OUTPUT or INPUT:
 //   X_TYPE     its data type. OutputTensor, InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
 //   TOTALS       1 to store only the total of each segment, else 0
-//   STARTED      1 if segments continue from `starts`, else 0
+//   STARTED      1 if segments continue from the `totals` of those before them, else 0
 //   LINES        segments that a group scans together, side by side, each from a line of its own if there are several:
 //                at most NUM_THREADS, a power of two
 //   RANK         dimensions apart from the axis, after merging, with that of the segments last: 1 to 8
@@ -55,7 +54,7 @@ typedef vector<INPUT_STORED, VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, (TOTALS ? 1 : VECTOR)> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_VALUE> starts : register(t1);
+[[vk::binding(1, 0)]] StructuredBuffer<INPUT_VALUE> totals : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
@@ -129,27 +128,27 @@ static const INPUT_VALUE IDENTITY = (INPUT_VALUE)1;
 
 INPUT_VALUE Combine(INPUT_VALUE x, INPUT_VALUE y) { return x * y; }
 
-groupshared INPUT_VALUE totals[NUM_THREADS];
+groupshared INPUT_VALUE scanned[NUM_THREADS];
 
 // Exclusive scan over the threads of a line, by doubling distances: `before` combines the threads ahead of this one,
 // `all` those of the whole line. All threads of the group must call it.
 void ScanGroup(uint thread, INPUT_VALUE own, out INPUT_VALUE before, out INPUT_VALUE all)
 {
-    totals[thread] = own;
+    scanned[thread] = own;
     GroupMemoryBarrierWithGroupSync();
     [loop]
     for (uint distance = LINES; distance < NUM_THREADS; distance *= 2)
     {
         if (thread >= distance)
-            own = Combine(totals[thread - distance], own);
+            own = Combine(scanned[thread - distance], own);
         GroupMemoryBarrierWithGroupSync();
-        totals[thread] = own;
+        scanned[thread] = own;
         GroupMemoryBarrierWithGroupSync();
     }
-    before = totals[max(thread, LINES) - LINES];
+    before = scanned[max(thread, LINES) - LINES];
     if (thread < LINES)
         before = IDENTITY;
-    all = totals[NUM_THREADS - LINES + thread % LINES];
+    all = scanned[NUM_THREADS - LINES + thread % LINES];
     GroupMemoryBarrierWithGroupSync();
 }
 
@@ -170,10 +169,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint from = position.input + inputStart;
     const uint to = position.output + outputStart;
 
-#if STARTED
-    INPUT_VALUE running = starts[item];
-#else
     INPUT_VALUE running = IDENTITY;
+    INPUT_VALUE before;
+    INPUT_VALUE all;
+#if STARTED
+    INPUT_VALUE earlier = IDENTITY;
+    for (uint other = lane; other < segment; other += lanes)
+        earlier = Combine(earlier, totals[item - segment + other]);
+    ScanGroup(thread, earlier, before, running);
 #endif
     [loop]
     for (uint first = 0; first < segmentEnd; first += lanes * ITEMS)
@@ -198,8 +201,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             for (uint k = 0; k < VECTOR; k++)
                 own = Combine(own, values[v][k]);
         }
-        INPUT_VALUE before;
-        INPUT_VALUE all;
         ScanGroup(thread, own, before, all);
         INPUT_VALUE result = Combine(running, before);
         running = Combine(running, all);
@@ -222,6 +223,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
 #if TOTALS
     if (lane == 0)
-        outputTensor[to] = (OUTPUT_STORED)running;
+        outputTensor[item] = (OUTPUT_STORED)running;
 #endif
 }

@@ -22,11 +22,10 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
-//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
-//              computes: 1 partial totals for rowLow, rowHigh, rowScale, rowFactor, ofRow0, to scratch, 2 outputs from
-//              these
+//   TURN       0 if groups work on whole rows; if on parts of rows, in two dispatches: 1 to store the totals of parts
+//              in scratch, 2 to compute outputs from these
+//   WHOLE      1 if a row, or a part of one with TURN 1, has REDUCTION_THREADS * UNROLL vectors at most, so that it
+//              stays in registers and is read only once; else 0
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_SCALE or OUTPUT_ZERO_POINT:
@@ -72,11 +71,17 @@
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef OUTPUT_STORED OutputElements;
 
+// The totals of a row, or of a part of it
+struct State
+{
+    float total0, total1;
+};
+
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(u1);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(u2);
-[[vk::binding(4, 0)]] RWStructuredBuffer<float> scratch : register(u3);
+[[vk::binding(4, 0)]] RWStructuredBuffer<State> scratch : register(u3);
 
 struct Dimension
 {
@@ -363,36 +368,49 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-// A number of each of the rows that a thread works on
-struct OfRows
+State Neutral()
 {
-    float of[ABREAST];
-};
-
-// The entry of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row, uint s)
-{
-    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
+    State state = (State)0;
+    state.total0 = asfloat(0x7f800000u);
+    state.total1 = asfloat(0xff800000u);
+    return state;
 }
 
-groupshared float memory[ABREAST][NUM_THREADS];
+// Combines the totals of two parts of a row, in either order alike
+State Combine(State a, State b)
+{
+    a.total0 = Min(a.total0, b.total0);
+    a.total1 = Max(a.total1, b.total1);
+    return a;
+}
 
-// Combines the results of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
+#if WAVES
+State ReadState(State state, uint lane)
+{
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+    state.total1 = WaveReadLaneAt(state.total1, lane);
+    return state;
+}
+#endif
+
+groupshared State memory[ABREAST][NUM_THREADS];
+
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
 // two are combined alike in either order. All threads of the group must call it.
-OfRows JoinLanes(uint kind, OfRows own, uint thread)
+void JoinLanes(inout State own[ABREAST], uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
+        State other[ABREAST];
         uint s;
-        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
+                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
 #endif
@@ -400,17 +418,16 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread)
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own.of[s];
+                memory[s][thread] = own[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                other.of[s] = memory[s][thread ^ distance * step];
+                other[s] = memory[s][thread ^ distance * step];
         }
         [unroll]
         for (s = 0; s < ABREAST; s++)
-            own.of[s] = kind == 0 ? Max(own.of[s], other.of[s]) : Min(own.of[s], other.of[s]);
+            own[s] = Combine(own[s], other[s]);
     }
-    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -418,11 +435,8 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-#if TURN == 0
-    const uint part = 0, block = number;
-#else
-    const uint part = number % partCount, block = number / partCount;
-#endif
+    const uint parts = TURN == 0 ? 1 : partCount;
+    const uint part = number % parts, block = number / parts;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
@@ -430,28 +444,13 @@ void WorkOnRows(uint number, uint thread)
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
-
-    // Operands with one element per row
-
     float inputBlock[UNROLL][VECTOR];
-#if WHOLE
-    [unroll]
-    for (u = 0; u < UNROLL; u++)
-    {
-        const Position place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
-            : min(start + u * REDUCTION_THREADS, end - 1));
-        LoadInputElements(row.input + place.input, inputBlock[u]);
-    }
-#endif
 
-    OfRows total0s, total1s;
+    State totals[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
-    {
-        total0s.of[s] = asfloat(0x7f800000u);
-        total1s.of[s] = asfloat(0xff800000u);
-    }
-#if TURN == 0 || TURN == 1
+        totals[s] = Neutral();
+#if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         [unroll]
@@ -459,15 +458,12 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
         }
-[unroll]
+        [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            float total0OfBlock = asfloat(0x7f800000u);
-            float total1OfBlock = asfloat(0xff800000u);
+            State ofBlock = Neutral();
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
@@ -476,66 +472,65 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-                    total0OfBlock = Min(total0OfBlock, inputElement);
-                    total1OfBlock = Max(total1OfBlock, inputElement);
+
+                    ofBlock.total0 = Min(ofBlock.total0, inputElement);
+                    ofBlock.total1 = Max(ofBlock.total1, inputElement);
                 }
             }
-            total0s.of[s] = Min(total0s.of[s], total0OfBlock);
-            total1s.of[s] = Max(total1s.of[s], total1OfBlock);
+
+            if (WHOLE)
+                totals[s] = ofBlock;
+            else
+                totals[s] = Combine(totals[s], ofBlock);
         }
     }
-#elif TURN > 1
+#else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            total0s.of[s] = Min(total0s.of[s], scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]);
-            total1s.of[s] = Max(total1s.of[s], scratch[PartialTotal(1, item, min(own, rowCount - 1), s)]);
-        }
+            totals[s] = Combine(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
     }
 #endif
-    total0s = JoinLanes(1, total0s, thread);
-    total1s = JoinLanes(0, total1s, thread);
+    JoinLanes(totals, thread);
+    if (own >= rowCount)
+        return;
 #if TURN == 1
-    if (own < rowCount && lane == 0)
+    if (lane == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
-        {
-            scratch[PartialTotal(0, part, own, s)] = total0s.of[s];
-            scratch[PartialTotal(1, part, own, s)] = total1s.of[s];
-        }
+            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
     }
     return;
 #endif
-    OfRows rowLows, rowHighs, rowScales, rowFactors, ofRow0s;
+
+    float rowLows[ABREAST], rowHighs[ABREAST], rowScales[ABREAST], rowFactors[ABREAST], row4s[ABREAST];
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        rowLows.of[s] = Min(total0s.of[s], (REAL_VALUE)0.0f);
-        rowHighs.of[s] = Max(total1s.of[s], (REAL_VALUE)0.0f);
-        rowScales.of[s] = Less(rowLows.of[s], rowHighs.of[s])
-            ? Divide(rowHighs.of[s] - rowLows.of[s], Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0))
+        rowLows[s] = Min(totals[s].total0, (REAL_VALUE)0.0f);
+        rowHighs[s] = Max(totals[s].total1, (REAL_VALUE)0.0f);
+        rowScales[s] = Less(rowLows[s], rowHighs[s])
+            ? Divide(rowHighs[s] - rowLows[s], Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0))
             : (REAL_VALUE)1.0f;
-        rowFactors.of[s] = Divide((REAL_VALUE)1.0f, rowScales.of[s]);
-        ofRow0s.of[s] = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
-            - Divide(rowLows.of[s], rowScales.of[s]))), (REAL_VALUE)0);
+        rowFactors[s] = Divide((REAL_VALUE)1.0f, rowScales[s]);
+        row4s[s] = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
+            - Divide(rowLows[s], rowScales[s]))), (REAL_VALUE)0);
     }
 
-    if (own >= rowCount)
-        return;
     if (lane == 0 && part == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            StoreOutputScale(row.outputScale + s * outputScaleStep, (OUTPUT_SCALE_VALUE)rowScales.of[s]);
+            StoreOutputScale(row.outputScale + s * outputScaleStep, (OUTPUT_SCALE_VALUE)rowScales[s]);
             StoreOutputZeroPoint(row.outputZeroPoint + s * outputZeroPointStep,
                 (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
-                - Divide(rowLows.of[s], rowScales.of[s]))));
+                - Divide(rowLows[s], rowScales[s]))));
         }
     }
+
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         [unroll]
@@ -547,7 +542,7 @@ void WorkOnRows(uint number, uint thread)
             LoadInputElements(row.input + place.input, inputBlock[u]);
 #endif
         }
-OVER_ELEMENTS
+        OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
             if (EVEN || item + u * REDUCTION_THREADS < end)
@@ -559,8 +554,9 @@ OVER_ELEMENTS
                 {
                     s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
-                    outputValues[k] = (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(inputElement * rowFactors.of[s])
-                        + ofRow0s.of[s]);
+
+                    outputValues[k] = (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(inputElement * rowFactors[s])
+                        + row4s[s]);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

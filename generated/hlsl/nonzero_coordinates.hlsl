@@ -71,27 +71,27 @@ struct Dimension
 
 uint Combine(uint x, uint y) { return x + y; }
 
-groupshared uint totals[NUM_THREADS];
+groupshared uint scanned[NUM_THREADS];
 
 // Exclusive scan over the threads of a line, by doubling distances: `before` combines the threads ahead of this one,
 // `all` those of the whole line. All threads of the group must call it.
 void ScanGroup(uint thread, uint own, out uint before, out uint all)
 {
-    totals[thread] = own;
+    scanned[thread] = own;
     GroupMemoryBarrierWithGroupSync();
     [loop]
     for (uint distance = 1; distance < NUM_THREADS; distance *= 2)
     {
         if (thread >= distance)
-            own = Combine(totals[thread - distance], own);
+            own = Combine(scanned[thread - distance], own);
         GroupMemoryBarrierWithGroupSync();
-        totals[thread] = own;
+        scanned[thread] = own;
         GroupMemoryBarrierWithGroupSync();
     }
-    before = totals[max(thread, 1) - 1];
+    before = scanned[max(thread, 1) - 1];
     if (thread < 1)
         before = IDENTITY;
-    all = totals[NUM_THREADS - 1];
+    all = scanned[NUM_THREADS - 1];
     GroupMemoryBarrierWithGroupSync();
 }
 

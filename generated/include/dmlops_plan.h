@@ -664,8 +664,7 @@ typedef struct dmlops_plan_RowsPass {
     int64_t each;
     int64_t of_rows;
     int64_t output;
-    int64_t turns;
-    int64_t totals;
+    int64_t words;
     int64_t functions;
     int64_t choosing;
 } dmlops_plan_RowsPass;
@@ -1175,43 +1174,12 @@ typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Sources sources;
 } dmlops_plan_PassSelection;
 
-typedef struct dmlops_plan_Loop_16 {
-    int64_t count;
-    dmlops_plan_Loop items[16];
-} dmlops_plan_Loop_16;
-
-static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_RowLoops {
-    dmlops_plan_Loop_16 kept;
-    dmlops_plan_Loop_16 reduced;
+typedef struct dmlops_plan_RowShape {
     int64_t number;
     int64_t extent;
     int is_across;
     int is_reread;
-} dmlops_plan_RowLoops;
+} dmlops_plan_RowShape;
 
 typedef struct dmlops_plan_Sharing {
     int64_t extent;
@@ -1388,6 +1356,35 @@ typedef struct dmlops_plan_GatherParams {
     dmlops_plan_GatherLookup_8 lookups;
 } dmlops_plan_GatherParams;
 
+typedef struct dmlops_plan_Loop_16 {
+    int64_t count;
+    dmlops_plan_Loop items[16];
+} dmlops_plan_Loop_16;
+
+static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_Moved {
     int64_t bytes;
     dmlops_plan_Loop_16 loops;
@@ -1449,7 +1446,7 @@ typedef struct dmlops_plan_Scan {
 
 typedef struct dmlops_plan_ScanResources {
     dmlops_plan_Buffer input;
-    dmlops_plan_Buffer starts;
+    dmlops_plan_Buffer totals;
     dmlops_plan_Buffer output;
 } dmlops_plan_ScanResources;
 
@@ -1470,21 +1467,6 @@ typedef struct dmlops_plan_Lines {
     int64_t start;
     int64_t step;
 } dmlops_plan_Lines;
-
-typedef struct dmlops_plan_Segments {
-    int64_t length;
-    int64_t segment;
-    dmlops_plan_Lines source;
-    dmlops_plan_Lines target;
-    int is_exclusive;
-    int64_t threads;
-    int64_t lines;
-    int64_t items;
-    int64_t vector;
-    int totals;
-    int started;
-    int waits;
-} dmlops_plan_Segments;
 
 typedef struct dmlops_plan_Scatter {
     dmlops_plan_Tensor input;
@@ -1958,24 +1940,6 @@ DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
     record->axis = 0;
     record->decreasing = 0;
     record->exclusive = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Segments_empty(dmlops_plan_Segments* record) {
-    record->length = 0;
-    record->segment = 0;
-    record->source.start = 0;
-    record->source.step = 0;
-    record->target.start = 0;
-    record->target.step = 0;
-    record->is_exclusive = 0;
-    record->threads = 0;
-    record->lines = 0;
-    record->items = 0;
-    record->vector = 0;
-    record->totals = 0;
-    record->started = 0;
-    record->waits = 0;
 }
 
 /* Makes a record empty, apart from the items of lists, which would take the most time. */
@@ -2828,41 +2792,25 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
-    dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
-    dmlops_plan_Tensor_16* tensors, int64_t taking, const dmlops_plan_int_8* axes, const dmlops_plan_int_8* order,
-    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
+    dmlops_plan_Sharing* result);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
+DMLOPS_CALLED int dmlops_plan_takes_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
+    const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows);
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_16* result);
-DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
     dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_Loop* result);
 DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
     dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_row_loops_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int64_t vector, int is_across, int is_reread, dmlops_plan_RowLoops* result);
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowLoops* rows);
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, int64_t extent,
-    dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowLoops* rows);
-DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, const
-    dmlops_plan_Sharing* sharing);
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, const
-    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
-DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
-DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows);
-DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
-DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* reduced, const dmlops_plan_int_64* widths, int64_t vector);
-DMLOPS_CALLED void dmlops_plan_order_within(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Tensor* source, int chooses, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across);
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -2954,8 +2902,6 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
     decreasing, dmlops_plan_Lines* result);
-DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* op, const
-    dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
     dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op);
@@ -7425,182 +7371,14 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The dimensions that rows run along (`flag` 1), or the others (0). */
-DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
-    dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 axes;
-    axes.count = 0;
-    for (int64_t axis = 0; axis < reduced->count; ++axis) {
-        const int64_t found = reduced->items[axis];
-        if (found == flag) {
-            dmlops_plan_int_8_append(planning, &axes, axis);
-        }
-    }
-    *result = axes;
-    return;
-}
-
-/* Some dimensions of the tensor that rows are of, merged; at least one loop. Strides are those of this tensor, of all
-   tensors, and of `order`, by which loops are sorted. A tensor has stride 0 where all neighbors are the same
-   element, or if it is not among those `taking` part, as bits. */
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
-    dmlops_plan_Tensor_16* tensors, int64_t taking, const dmlops_plan_int_8* axes, const dmlops_plan_int_8* order,
-    dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const int64_t axis = axes->items[each_1];
-        dmlops_plan_int_16 strides;
-        strides.count = 0;
-        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
-            source->strides.count)]);
-        for (int64_t place = 0; place < tensors->count; ++place) {
-            const dmlops_plan_Tensor* tensor = &tensors->items[place];
-            int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
-                (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
-            dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning, axis,
-                tensor->strides.count)] : 0);
-        }
-        dmlops_plan_int_16_append(planning, &strides, order->items[dmlops_item(planning, axis, order->count)]);
-        dmlops_plan_Loop made_2;
-        made_2.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
-        dmlops_plan_int_16_copy(&made_2.strides, &strides);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
-    }
-    dmlops_plan_Loop_16 made_3;
-    dmlops_plan_merged(planning, &loops, &made_3);
-    dmlops_plan_Loop_16_copy(&loops, &made_3);
-    if (loops.count == 0) {
-        dmlops_plan_Loop made_4;
-        dmlops_plan_lone(planning, dmlops_add(tensors->count, 2), 0, &made_4);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
-    }
-    dmlops_plan_Loop_16_copy(result, &loops);
-    return;
-}
-
-/* Loops as shaders take them, with one stride per tensor. */
-DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_16* result) {
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
-        const dmlops_plan_Loop* loop = &loops->items[each_2];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
-            ++each_4) {
-            const int64_t item = loop->strides.items[each_4];
-            dmlops_plan_int_16_append(planning, &made_3, item);
-        }
-        dmlops_plan_Loop made_5;
-        made_5.size = loop->size;
-        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
-        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
-    }
-    dmlops_plan_dimensions(planning, &made_1, result);
-    return;
-}
-
-/* For each tensor the adjacent elements that make up a vector, along a row or across rows; 1 for absent ones. */
-DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_int_64* result) {
-    dmlops_plan_Loop inner;
-    dmlops_plan_vector_loop(planning, kept, reduced, is_across, &inner);
-    dmlops_plan_Loop_16 outer;
-    outer.count = 0;
-    dmlops_plan_Loop made_1;
-    dmlops_plan_vector_loop(planning, kept, reduced, !is_across, &made_1);
-    dmlops_plan_Loop_16_append(planning, &outer, &made_1);
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, kept->count); ++each_2) {
-        const dmlops_plan_Loop* loop = &kept->items[each_2];
-        dmlops_plan_Loop_16_append(planning, &outer, loop);
-    }
-    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, reduced->count); ++each_3) {
-        const dmlops_plan_Loop* loop = &reduced->items[each_3];
-        dmlops_plan_Loop_16_append(planning, &outer, loop);
-    }
-    dmlops_plan_int_64 widths;
-    widths.count = 0;
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        int64_t width = 1;
-        if (tensor->is_present) {
-            dmlops_plan_int_64 others;
-            others.count = 0;
-            for (int64_t each_4 = 0; each_4 < outer.count; ++each_4) {
-                const dmlops_plan_Loop* loop = &outer.items[each_4];
-                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
-                    dmlops_add(place, 1), loop->strides.count)]);
-            }
-            width = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
-                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
-        }
-        dmlops_plan_int_64_append(planning, &widths, width);
-    }
-    dmlops_plan_int_64_copy(result, &widths);
-    return;
-}
-
-/* The loop that vectors are along. */
-DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_Loop* result) {
-    *result = *(is_across ? &kept->items[dmlops_item(planning, -1, kept->count)] :
-        &reduced->items[dmlops_item(planning, -1, reduced->count)]);
-    return;
-}
-
-/* The loops with an innermost one over vectors of so many elements. */
-DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
-    dmlops_plan_Loop_16* result) {
-    const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
-    dmlops_plan_Loop_16 vectors;
-    vectors.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
-        const dmlops_plan_Loop* item = &loops->items[each_1];
-        dmlops_plan_Loop_16_append(planning, &vectors, item);
-    }
-    dmlops_plan_Loop made_2;
-    dmlops_plan_in_steps(planning, inner, vector, &made_2);
-    dmlops_plan_Loop_16_append(planning, &vectors, &made_2);
-    dmlops_plan_Loop_16_copy(result, &vectors);
-    return;
-}
-
-/* The loops over rows, in vectors of so many elements. */
-DMLOPS_CALLED void dmlops_plan_row_loops_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int64_t vector, int is_across, int is_reread, dmlops_plan_RowLoops* result) {
-    dmlops_plan_Loop_16 across;
-    dmlops_plan_in_vectors(planning, kept, is_across ? vector : 1, &across);
-    dmlops_plan_Loop_16 along;
-    dmlops_plan_in_vectors(planning, reduced, is_across ? 1 : vector, &along);
-    dmlops_plan_Loop_16_copy(&result->kept, &across);
-    dmlops_plan_Loop_16_copy(&result->reduced, &along);
-    result->number = dmlops_plan_repeats(planning, &across);
-    result->extent = dmlops_plan_repeats(planning, &along);
-    result->is_across = is_across;
-    result->is_reread = is_reread;
-    return;
-}
-
 /* The least power of 2 that is not below a positive number. */
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
     (void)planning;
     return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
 }
 
-/* Whether adjacent elements belong to different rows. */
-DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced) {
-    return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
-        kept->count)].strides.items[dmlops_item(planning, 0, kept->items[dmlops_item(planning, -1,
-        kept->count)].strides.count)] < reduced->items[dmlops_item(planning, -1,
-        reduced->count)].strides.items[dmlops_item(planning, 0, reduced->items[dmlops_item(planning, -1,
-        reduced->count)].strides.count)]);
-}
-
 /* The threads that can share a row, if neighboring threads work on neighboring rows where these are adjacent. */
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowLoops* rows) {
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
     int64_t neighbors = rows->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, rows->number)) : 1;
     return dmlops_divide(512, neighbors);
 }
@@ -7609,7 +7387,7 @@ DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dm
    flight where a row is long or stays in registers. If there are few rows, more threads share each, with fewer
    vectors per thread; if there are many, fewer threads do. It ends because each loop only raises or only lowers
    `lanes`, within bounds. */
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, int64_t extent,
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
     dmlops_plan_Sharing* result) {
     int64_t most = dmlops_plan_most_lanes(planning, rows);
     int64_t number = dmlops_plan_times(planning, rows->number, dmlops_plan_ceil_div(planning, rows->extent, extent));
@@ -7640,7 +7418,7 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
 /* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short: the
    largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
    dispatch, and pays only for longer and fewer rows. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowLoops* rows) {
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, rows, rows->extent, &sharing);
     int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
@@ -7662,38 +7440,11 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
     return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
 }
 
-/* Whether all blocks of vectors that threads have in flight are full. */
-DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, const
-    dmlops_plan_Sharing* sharing) {
+/* Whether a tensor is read or written. */
+DMLOPS_CALLED int dmlops_plan_takes_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
+    const dmlops_plan_Tensor* tensor) {
     (void)planning;
-    int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
-    return (dmlops_modulo(rows->extent, sharing->extent) == 0) && (dmlops_modulo(sharing->extent, block) == 0);
-}
-
-/* The macros of how threads share rows, whose elements they may combine, and the groups. */
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, const
-    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
-    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent, sharing->extent);
-    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing->lanes),
-        sharing->threads), parts);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_ROWS"), (int64_t)rows->is_across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
-    if (is_combined) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), rows->kept.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), rows->reduced.count);
-    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
-    return;
-}
-
-/* The tensors that are read or written, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows) {
-    (void)planning;
-    return (rows->read | rows->each) | rows->of_rows;
+    return (((((rows->read | rows->each) | rows->of_rows) >> place) & 1) == 1) && tensor->is_present;
 }
 
 /* Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1; single ones have
@@ -7703,20 +7454,17 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((dmlops_plan_taking_part(planning, rows) >> place) & 1) == 1) && tensor->is_present) {
+        if (dmlops_plan_takes_part(planning, rows, place, tensor)) {
             if (tensor->sizes.count != source->sizes.count) {
                 return 0;
             }
             for (int64_t d = 0; d < tensor->sizes.count; ++d) {
                 const int64_t size = tensor->sizes.items[d];
-                if ((size != 1) && (((rows->single >> place) & 1) == 1)) {
-                    return 0;
-                }
-                int is_one = (((rows->of_rows >> place) & 1) == 1) && (op->rows.reduced.items[dmlops_item(planning, d,
-                    op->rows.reduced.count)] == 1);
-                int is_whole = size == (is_one ? 1 : source->sizes.items[dmlops_item(planning, d,
-                    source->sizes.count)]);
-                if (!is_whole && ((size != 1) || (((rows->read >> place) & 1) == 0))) {
+                int is_of_row = (((rows->of_rows >> place) & 1) == 1) && (op->rows.reduced.items[dmlops_item(planning,
+                    d, op->rows.reduced.count)] == 1);
+                int64_t whole = (is_of_row || (((rows->single >> place) & 1) == 1)) ? 1 :
+                    source->sizes.items[dmlops_item(planning, d, source->sizes.count)];
+                if ((size != whole) && ((size != 1) || (((rows->read >> place) & 1) == 0))) {
                     return 0;
                 }
             }
@@ -7725,63 +7473,153 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     return 1;
 }
 
-/* The elements of a vector: adjacent in the rows' tensor and in all outputs of its size. */
-DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
-    int64_t vector = 0;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        int is_whole = (((rows->each >> place) & 1) == 1) || (place == rows->source);
-        if (is_whole && tensor->is_present) {
-            vector = dmlops_gcd(vector, widths->items[dmlops_item(planning, place, widths->count)]);
+/* The dimensions that rows run along (`flag` 1), or the others (0), merged; at least one loop. They are `in_order`, or
+   sorted by the strides of the tensor that rows are of. Strides are those of all tensors, 0 where all neighbors are
+   the same element or if one takes no part, and of that tensor again. */
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result) {
+    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t axis = 0; axis < op->rows.reduced.count; ++axis) {
+        const int64_t reduced = op->rows.reduced.items[axis];
+        if (reduced == flag) {
+            dmlops_plan_int_16 strides;
+            strides.count = 0;
+            for (int64_t place = 0; place < op->tensors.count; ++place) {
+                const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+                int is_along = dmlops_plan_takes_part(planning, rows, place, tensor) &&
+                    (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
+                dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning,
+                    axis, tensor->strides.count)] : 0);
+            }
+            dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
+                source->strides.count)]);
+            dmlops_plan_Loop made_1;
+            made_1.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
+            dmlops_plan_int_16_copy(&made_1.strides, &strides);
+            dmlops_plan_Loop_16_append(planning, &loops, &made_1);
         }
     }
-    return vector;
+    dmlops_plan_Loop made_2;
+    dmlops_plan_lone(planning, dmlops_add(op->tensors.count, 1), 0, &made_2);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_2);
+    if (in_order) {
+        dmlops_plan_merged_in_order(planning, &loops, result);
+        return;
+    }
+    dmlops_plan_merged(planning, &loops, result);
+    return;
 }
 
-/* The macros of how tensors are accessed. */
-DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* reduced, const dmlops_plan_int_64* widths, int64_t vector) {
+/* Loops as shaders take them, with one stride per tensor. */
+DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_16* result) {
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
+        const dmlops_plan_Loop* loop = &loops->items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, loop->strides.count); ++each_4) {
+            const int64_t item = loop->strides.items[each_4];
+            dmlops_plan_int_16_append(planning, &made_3, item);
+        }
+        dmlops_plan_Loop made_5;
+        made_5.size = loop->size;
+        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
+    }
+    dmlops_plan_dimensions(planning, &made_1, result);
+    return;
+}
+
+/* The loop that vectors are along. */
+DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_Loop* result) {
+    *result = *(is_across ? &kept->items[dmlops_item(planning, -1, kept->count)] :
+        &reduced->items[dmlops_item(planning, -1, reduced->count)]);
+    return;
+}
+
+/* The loops with an innermost one over vectors of so many elements. */
+DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
+    dmlops_plan_Loop_16* result) {
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
+        const dmlops_plan_Loop* item = &loops->items[each_1];
+        dmlops_plan_Loop_16_append(planning, &vectors, item);
+    }
+    dmlops_plan_Loop made_2;
+    dmlops_plan_in_steps(planning, &loops->items[dmlops_item(planning, -1, loops->count)], vector, &made_2);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_2);
+    dmlops_plan_Loop_16_copy(result, &vectors);
+    return;
+}
+
+/* The macros of how tensors are accessed, along a row or across rows, and the elements of a vector: adjacent ones in
+   the rows' tensor and in all outputs of its size; 1 if threads would have nothing to do. */
+DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across) {
+    dmlops_plan_Loop inner;
+    dmlops_plan_vector_loop(planning, kept, reduced, is_across, &inner);
+    dmlops_plan_Loop_16 outer;
+    outer.count = 0;
+    dmlops_plan_Loop made_1;
+    dmlops_plan_vector_loop(planning, kept, reduced, !is_across, &made_1);
+    dmlops_plan_Loop_16_append(planning, &outer, &made_1);
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, kept->count); ++each_2) {
+        const dmlops_plan_Loop* loop = &kept->items[each_2];
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
+    }
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, reduced->count); ++each_3) {
+        const dmlops_plan_Loop* loop = &reduced->items[each_3];
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
+    }
+    int has_vectors = !is_across || (rows->each == 0) || (dmlops_plan_repeats(planning, kept) >= 32768);
+    int64_t vector = 0;
+    dmlops_plan_int_64 widths;
+    widths.count = 0;
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        int64_t width = 1;
+        if (tensor->is_present && has_vectors) {
+            dmlops_plan_int_64 others;
+            others.count = 0;
+            for (int64_t each_4 = 0; each_4 < outer.count; ++each_4) {
+                const dmlops_plan_Loop* loop = &outer.items[each_4];
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, place,
+                    loop->strides.count)]);
+            }
+            width = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
+                inner.strides.items[dmlops_item(planning, place, inner.strides.count)], &others);
+        }
+        dmlops_plan_int_64_append(planning, &widths, width);
+        if (tensor->is_present && ((((rows->each >> place) & 1) == 1) || (place == rows->source))) {
+            vector = dmlops_gcd(vector, width);
+        }
+    }
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if ((((rows->read | rows->each) >> place) & 1) == 1) {
-            int is_packed = tensor->is_present && (widths->items[dmlops_item(planning, place, widths->count)] >=
-                vector);
+            int is_packed = tensor->is_present && (widths.items[dmlops_item(planning, place, widths.count)] >= vector);
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? vector : 1);
             if (((rows->spread >> place) & 1) == 1) {
                 int is_one = 1;
-                for (int64_t each_1 = 0; each_1 < reduced->count; ++each_1) {
-                    const dmlops_plan_Loop* loop = &reduced->items[each_1];
-                    is_one = is_one && (loop->strides.items[dmlops_item(planning, dmlops_add(place, 1),
-                        loop->strides.count)] == 0);
+                for (int64_t each_5 = 0; each_5 < reduced->count; ++each_5) {
+                    const dmlops_plan_Loop* loop = &reduced->items[each_5];
+                    is_one = is_one && (loop->strides.items[dmlops_item(planning, place, loop->strides.count)] == 0);
                 }
                 dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)is_one);
             }
         }
     }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    return vector;
 }
 
-/* The strides by which dimensions within rows are sorted: those of their tensor or, if a reduction `chooses` an
-   element, those with which the elements of a row are numbered. */
-DMLOPS_CALLED void dmlops_plan_order_within(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Tensor* source, int chooses, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    int64_t stride = 1;
-    for (int64_t place = 0; place < source->sizes.count; ++place) {
-        int64_t axis = dmlops_subtract(dmlops_subtract(source->sizes.count, 1), place);
-        dmlops_plan_int_8_insert(planning, &strides, 0, chooses ? stride : source->strides.items[dmlops_item(planning,
-            axis, source->strides.count)]);
-        if (chooses && (op->rows.reduced.items[dmlops_item(planning, axis, op->rows.reduced.count)] == 1)) {
-            stride = dmlops_plan_times(planning, stride, source->sizes.items[dmlops_item(planning, axis,
-                source->sizes.count)]);
-        }
-    }
-    *result = strides;
-    return;
-}
-
-/* One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. */
+/* One dispatch, or two if rows are split: one for totals of parts, and one for the outputs. */
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
@@ -7799,126 +7637,125 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     if (chooses) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("DECREASING"), (int64_t)op->rows.decreasing);
     }
-    int has_statistics = rows->turns > 0;
+    int has_totals = rows->words > 0;
     int has_elements = rows->each != 0;
-    dmlops_plan_int_8 order;
-    dmlops_plan_order_within(planning, op, source, chooses, &order);
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_axes_of(planning, &op->rows.reduced, 0, &made_1);
     dmlops_plan_Loop_16 kept;
-    dmlops_plan_loops_along(planning, source, &op->tensors, dmlops_plan_taking_part(planning, rows), &made_1,
-        &source->strides, &kept);
-    dmlops_plan_int_8 made_2;
-    dmlops_plan_axes_of(planning, &op->rows.reduced, 1, &made_2);
+    dmlops_plan_loops_along(planning, op, rows, 0, 0, &kept);
     dmlops_plan_Loop_16 reduced;
-    dmlops_plan_loops_along(planning, source, &op->tensors, dmlops_plan_taking_part(planning, rows), &made_2, &order,
-        &reduced);
-    if (!has_statistics && (reduced.count > 1)) {
+    dmlops_plan_loops_along(planning, op, rows, 1, chooses, &reduced);
+    if (!has_totals && (reduced.count > 1)) {
+        dmlops_plan_Loop_16 made_1;
+        made_1.count = 0;
+        for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
+            const dmlops_plan_Loop* item = &reduced.items[each_2];
+            dmlops_plan_Loop_16_append(planning, &made_1, item);
+        }
+        dmlops_plan_Loop_16_copy(&kept, &made_1);
         dmlops_plan_Loop_16 made_3;
         made_3.count = 0;
-        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, reduced.count); ++each_4) {
+        for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
             const dmlops_plan_Loop* item = &reduced.items[each_4];
             dmlops_plan_Loop_16_append(planning, &made_3, item);
         }
-        dmlops_plan_Loop_16_copy(&kept, &made_3);
-        dmlops_plan_Loop_16 made_5;
-        made_5.count = 0;
-        for (int64_t each_6 = dmlops_clip(-1, reduced.count); each_6 < reduced.count; ++each_6) {
-            const dmlops_plan_Loop* item = &reduced.items[each_6];
-            dmlops_plan_Loop_16_append(planning, &made_5, item);
-        }
-        dmlops_plan_Loop_16_copy(&reduced, &made_5);
+        dmlops_plan_Loop_16_copy(&reduced, &made_3);
     }
     if (dmlops_plan_repeats(planning, &reduced) >= dmlops_divide(INT64_C(4294967296), 2)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_REDUCTION_TOO_LARGE, -1, dmlops_plan_repeats(planning, &reduced));
         return;
     }
-    int is_across = dmlops_plan_are_across(planning, &kept, &reduced);
-    dmlops_plan_int_64 widths;
-    dmlops_plan_widths_along(planning, &op->tensors, &kept, &reduced, is_across, &widths);
-    int64_t vector = dmlops_plan_vector_along(planning, op, rows, &widths);
-    if (is_across && has_elements && (dmlops_plan_repeats(planning, &kept) < 32768)) {
-        vector = 1;
-    }
-    dmlops_plan_Loop made_7;
-    dmlops_plan_vector_loop(planning, &kept, &reduced, is_across, &made_7);
+    int is_across = (dmlops_plan_repeats(planning, &kept) > 1) && (kept.items[dmlops_item(planning, -1,
+        kept.count)].strides.items[dmlops_item(planning, -1, kept.items[dmlops_item(planning, -1,
+        kept.count)].strides.count)] < reduced.items[dmlops_item(planning, -1,
+        reduced.count)].strides.items[dmlops_item(planning, -1, reduced.items[dmlops_item(planning, -1,
+        reduced.count)].strides.count)]);
+    int64_t vector = dmlops_plan_define_vectors(planning, op, rows, &kept, &reduced, is_across);
+    int64_t abreast = is_across ? vector : 1;
+    int64_t along = is_across ? 1 : vector;
     dmlops_plan_int_16 steps;
-    dmlops_plan_int_16_copy(&steps, &made_7.strides);
-    dmlops_plan_define_vectors(planning, op, rows, &reduced, &widths, vector);
-    dmlops_plan_RowLoops row_loops;
-    dmlops_plan_row_loops_of(planning, &kept, &reduced, vector, is_across, has_elements, &row_loops);
-    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &row_loops) : row_loops.extent;
-    dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, &row_loops, extent, &sharing);
-    if (!has_statistics) {
-        extent = dmlops_min(extent, dmlops_multiply(dmlops_multiply(4, sharing.lanes), sharing.unroll));
-        dmlops_plan_Sharing made_8;
-        made_8 = sharing;
-        made_8.extent = extent;
-        sharing = made_8;
+    steps.count = 0;
+    dmlops_plan_Loop made_6;
+    dmlops_plan_vector_loop(planning, &kept, &reduced, is_across, &made_6);
+    for (int64_t each_5 = 0; each_5 < dmlops_clip(-1, made_6.strides.count); ++each_5) {
+        const int64_t stride = made_6.strides.items[each_5];
+        dmlops_plan_int_16_append(planning, &steps, dmlops_modulo(stride, INT64_C(4294967296)));
     }
-    int64_t parts = dmlops_plan_ceil_div(planning, row_loops.extent, extent);
-    int is_split = has_statistics && (parts > 1);
-    if (has_statistics) {
+    dmlops_plan_Loop_16 made_7;
+    dmlops_plan_in_vectors(planning, &kept, abreast, &made_7);
+    dmlops_plan_Loop_16_copy(&kept, &made_7);
+    dmlops_plan_Loop_16 made_8;
+    dmlops_plan_in_vectors(planning, &reduced, along, &made_8);
+    dmlops_plan_Loop_16_copy(&reduced, &made_8);
+    dmlops_plan_RowShape shape;
+    shape.number = dmlops_plan_repeats(planning, &kept);
+    shape.extent = dmlops_plan_repeats(planning, &reduced);
+    shape.is_across = is_across;
+    shape.is_reread = has_elements;
+    int64_t extent = dmlops_plan_part_extent(planning, &shape);
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, &shape, extent, &sharing);
+    int64_t parts = dmlops_plan_ceil_div(planning, shape.extent, extent);
+    int is_split = has_totals && (parts > 1);
+    if (has_totals) {
         dmlops_plan_Buffer partial;
         partial.member = -2;
         partial.entry = 0;
         if (is_split) {
-            int64_t totals = dmlops_multiply(dmlops_multiply(rows->totals, row_loops.number), is_across ? vector : 1);
+            int64_t words = dmlops_multiply(dmlops_multiply(rows->words, shape.number), abreast);
             dmlops_plan_Buffer made_9;
-            made_9 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply((source->bits == 64) ? 8 : 4,
-                totals), parts), 0);
+            made_9 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply((source->bits == 64) ? 8 : 4, words),
+                parts), 0);
             partial = made_9;
         }
         dmlops_out_write(planning, &partial);
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_ROWS"), (int64_t)is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), kept.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), reduced.count);
     dmlops_out_share(planning);
-    int64_t turns = is_split ? dmlops_add(rows->turns, 1) : 1;
-    for (int64_t place = 0; place < turns; ++place) {
-        if ((place > 0) && (place == dmlops_subtract(turns, 1)) && !has_elements) {
-            dmlops_plan_RowLoops made_10;
-            made_10 = row_loops;
+    for (int64_t place = 0; place < (is_split ? 2 : 1); ++place) {
+        if ((place > 0) && !has_elements) {
+            dmlops_plan_RowShape made_10;
+            made_10 = shape;
             made_10.extent = parts;
-            row_loops = made_10;
+            shape = made_10;
             dmlops_plan_Sharing made_11;
-            dmlops_plan_shared(planning, &row_loops, parts, &made_11);
+            dmlops_plan_shared(planning, &shape, parts, &made_11);
             sharing = made_11;
         }
+        int64_t in_row = dmlops_plan_ceil_div(planning, shape.extent, sharing.extent);
+        int64_t count = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shape.number, sharing.lanes),
+            sharing.threads), in_row);
         dmlops_plan_Groups groups;
-        dmlops_plan_define_sharing(planning, &row_loops, &sharing, has_statistics, &groups);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)dmlops_plan_is_even(planning, &row_loops,
-            &sharing));
-        if (has_statistics) {
+        dmlops_plan_grid(planning, dmlops_multiply(count, sharing.threads), sharing.threads, 1, &groups);
+        int64_t vectors = dmlops_multiply(sharing.lanes, sharing.unroll);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing.threads);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing.lanes);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing.unroll);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)((dmlops_modulo(shape.extent, sharing.extent) ==
+            0) && (dmlops_modulo(sharing.extent, vectors) == 0)));
+        if (has_totals) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+                DMLOPS_CAPABILITY_WAVE_OPERATIONS));
             dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
-            if (has_elements) {
-                dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <=
-                    dmlops_multiply(sharing.lanes, sharing.unroll)));
-            }
+            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)((place == 0) && (extent <= vectors)));
         }
-        dmlops_plan_int_16 made_12;
-        made_12.count = 0;
-        for (int64_t each_13 = dmlops_clip(1, steps.count); each_13 < dmlops_clip(-1, steps.count); ++each_13) {
-            const int64_t stride = steps.items[each_13];
-            dmlops_plan_int_16_append(planning, &made_12, dmlops_modulo(stride, INT64_C(4294967296)));
-        }
-        dmlops_plan_Dimension_16 made_14;
-        dmlops_plan_of_tensors(planning, &row_loops.kept, &made_14);
-        dmlops_plan_Dimension_16 made_15;
-        dmlops_plan_of_tensors(planning, &row_loops.reduced, &made_15);
+        dmlops_plan_Dimension_16 made_12;
+        dmlops_plan_of_tensors(planning, &kept, &made_12);
+        dmlops_plan_Dimension_16 made_13;
+        dmlops_plan_of_tensors(planning, &reduced, &made_13);
         dmlops_plan_RowsParams params;
         dmlops_plan_int_512_copy(&params.lists, &known->lists);
         dmlops_plan_int_32_copy(&params.activations, &known->activations);
         dmlops_plan_int_64_copy(&params.elements, &known->elements);
         dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
-        params.rowCount = row_loops.number;
-        params.rowVectors = row_loops.extent;
+        params.rowCount = shape.number;
+        params.rowVectors = shape.extent;
         params.partVectors = extent;
         params.partCount = parts;
         params.groupColumns = groups.columns;
-        dmlops_plan_int_16_copy(&params.steps, &made_12);
-        dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_14);
-        dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_15);
+        dmlops_plan_int_16_copy(&params.steps, &steps);
+        dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_12);
+        dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_13);
         dmlops_put_RowsParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, place > 0);
     }
@@ -9404,36 +9241,6 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* The dispatch, over the segments that `loops` visit. */
-DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* op, const
-    dmlops_plan_Loop_16* loops) {
-    int64_t count = dmlops_plan_repeats(planning, loops);
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, count, op->lines, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)op->totals);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), (int64_t)op->started);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), op->lines);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops->count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), op->items);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), op->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), op->threads);
-    dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_dimensions(planning, loops, &made_1);
-    dmlops_plan_ScanParams params;
-    params.count = count;
-    params.groupColumns = groups.columns;
-    params.length = op->length;
-    params.segmentLength = op->segment;
-    params.inputStart = dmlops_modulo(op->source.start, INT64_C(4294967296));
-    params.inputStep = dmlops_modulo(op->source.step, INT64_C(4294967296));
-    params.outputStart = dmlops_modulo(op->target.start, INT64_C(4294967296));
-    params.outputStep = dmlops_modulo(op->target.step, INT64_C(4294967296));
-    params.exclusive = (int64_t)op->is_exclusive;
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_1);
-    dmlops_put_ScanParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, op->waits);
-}
-
 /* Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16 bytes. */
 DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
     dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops) {
@@ -9454,7 +9261,7 @@ DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_
     return vector;
 }
 
-/* One dispatch, or three if lines are cut into segments. */
+/* One dispatch, or two if lines are cut into segments: the first computes the totals of segments. */
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op) {
     dmlops_plan_check_span(planning, &op->input);
     dmlops_plan_check_span(planning, &op->output);
@@ -9477,9 +9284,19 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t vector = dmlops_plan_along_vector(planning, op->input.bits, segment, &source, &target, length, &loops);
     int64_t items = (vector == 1) ? 4 : dmlops_max(4, dmlops_divide(128, op->input.bits));
     segments = dmlops_plan_ceil_div(planning, length, segment);
-    if (segments == 1) {
-        int64_t threads = (dmlops_multiply(length, op->input.bits) <= 2048) ? 64 : 128;
-        int64_t each = 1;
+    int64_t threads = 128;
+    int64_t each = 1;
+    dmlops_plan_Buffer totals;
+    totals = op->input.buffer;
+    if (segments > 1) {
+        dmlops_plan_Buffer made_2;
+        made_2 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(count, segments), (op->input.bits == 64)
+            ? 8 : 4), 0);
+        totals = made_2;
+    } else {
+        if (dmlops_multiply(length, op->input.bits) <= 2048) {
+            threads = 64;
+        }
         if ((count >= 256) && (loops.items[dmlops_item(planning, -1, loops.count)].strides.items[dmlops_item(planning,
             -1, loops.items[dmlops_item(planning, -1, loops.count)].strides.count)] < dmlops_abs(target.step))) {
             threads = 512;
@@ -9490,161 +9307,58 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
             each), length) <= dmlops_multiply(threads, items)))) {
             each = dmlops_multiply(2, each);
         }
-        dmlops_plan_int_16 made_2;
-        made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2, 0);
-        dmlops_plan_int_16_append(planning, &made_2, 0);
-        dmlops_plan_Loop made_3;
-        made_3.size = 1;
-        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
-        dmlops_plan_define_tensor(planning, &op->input);
-        dmlops_plan_define_tensor(planning, &op->output);
-        const dmlops_plan_Buffer * nothing = &op->input.buffer;
-        dmlops_plan_ScanResources made_4;
-        made_4.input = op->input.buffer;
-        made_4.starts = *nothing;
-        made_4.output = op->output.buffer;
-        dmlops_out_read(planning, &made_4.input);
-        dmlops_out_read(planning, &made_4.starts);
-        dmlops_out_write(planning, &made_4.output);
-        dmlops_plan_Segments whole;
-        whole.length = length;
-        whole.segment = length;
-        whole.source = source;
-        whole.target = target;
-        whole.is_exclusive = op->exclusive;
-        whole.threads = threads;
-        whole.lines = each;
-        whole.items = items;
-        whole.vector = vector;
-        whole.totals = 0;
-        whole.started = 0;
-        whole.waits = 0;
-        dmlops_plan_dispatch_pass(planning, &whole, &loops);
-        return;
     }
-    int64_t size = dmlops_multiply(dmlops_multiply(count, segments), (op->input.bits == 64) ? 8 : 4);
-    dmlops_plan_Buffer totals;
-    totals = dmlops_out_scratch(planning, size, 0);
-    dmlops_plan_Buffer starts;
-    starts = dmlops_out_scratch(planning, size, 0);
-    int64_t following = segments;
-    dmlops_plan_Loop_16 dense;
-    dense.count = 0;
-    for (int64_t place = 0; place < loops.count; ++place) {
-        dmlops_plan_Loop loop;
-        loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1), place), loops.count)];
-        dmlops_plan_int_16 made_5;
-        made_5.count = 0;
-        dmlops_plan_int_16_append(planning, &made_5, loop.strides.items[dmlops_item(planning, 0, loop.strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_5, following);
-        dmlops_plan_Loop made_6;
-        made_6.size = loop.size;
-        dmlops_plan_int_16_copy(&made_6.strides, &made_5);
-        dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_6);
-        following = dmlops_multiply(following, loop.size);
+    dmlops_plan_int_16 made_3;
+    made_3.count = 0;
+    dmlops_plan_int_16_append(planning, &made_3, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_16_append(planning, &made_3, dmlops_multiply(segment, target.step));
+    dmlops_plan_Loop made_4;
+    made_4.size = segments;
+    dmlops_plan_int_16_copy(&made_4.strides, &made_3);
+    dmlops_plan_Loop_16_append(planning, &loops, &made_4);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(count, segments), each, 1, &groups);
+    dmlops_plan_Dimension_16 made_5;
+    dmlops_plan_dimensions(planning, &loops, &made_5);
+    dmlops_plan_ScanParams params;
+    params.count = dmlops_multiply(count, segments);
+    params.groupColumns = groups.columns;
+    params.length = length;
+    params.segmentLength = segment;
+    params.inputStart = dmlops_modulo(source.start, INT64_C(4294967296));
+    params.inputStep = dmlops_modulo(source.step, INT64_C(4294967296));
+    params.outputStart = dmlops_modulo(target.start, INT64_C(4294967296));
+    params.outputStep = dmlops_modulo(target.step, INT64_C(4294967296));
+    params.exclusive = (int64_t)op->exclusive;
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_5);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), each);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
+    dmlops_plan_define_tensor(planning, &op->input);
+    dmlops_out_share(planning);
+    for (int64_t place = 0; place < dmlops_min(segments, 2); ++place) {
+        int are_totals = (segments > 1) && (place == 0);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)are_totals);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), place);
+        if (are_totals) {
+            dmlops_plan_define_scratch(planning, op->output.macro, &op->input);
+        } else {
+            dmlops_plan_define_tensor(planning, &op->output);
+        }
+        dmlops_plan_Buffer target_buffer;
+        target_buffer = *(are_totals ? &totals : &op->output.buffer);
+        dmlops_plan_ScanResources made_6;
+        made_6.input = op->input.buffer;
+        made_6.totals = totals;
+        made_6.output = target_buffer;
+        dmlops_out_read(planning, &made_6.input);
+        dmlops_out_read(planning, &made_6.totals);
+        dmlops_out_write(planning, &made_6.output);
+        dmlops_put_ScanParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, place > 0);
     }
-    dmlops_plan_int_16 made_7;
-    made_7.count = 0;
-    dmlops_plan_int_16_append(planning, &made_7, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_append(planning, &made_7, 1);
-    dmlops_plan_Loop made_8;
-    made_8.size = segments;
-    dmlops_plan_int_16_copy(&made_8.strides, &made_7);
-    dmlops_plan_Loop_16_append(planning, &dense, &made_8);
-    dmlops_plan_Lines packed;
-    packed.start = 0;
-    packed.step = 1;
-    dmlops_plan_define_tensor(planning, &op->input);
-    dmlops_plan_define_scratch(planning, op->output.macro, &op->input);
-    dmlops_plan_ScanResources made_9;
-    made_9.input = op->input.buffer;
-    made_9.starts = op->input.buffer;
-    made_9.output = totals;
-    dmlops_out_read(planning, &made_9.input);
-    dmlops_out_read(planning, &made_9.starts);
-    dmlops_out_write(planning, &made_9.output);
-    dmlops_plan_Segments last;
-    last.length = length;
-    last.segment = segment;
-    last.source = source;
-    last.target = target;
-    last.is_exclusive = op->exclusive;
-    last.threads = 128;
-    last.lines = 1;
-    last.items = items;
-    last.vector = vector;
-    last.totals = 0;
-    last.started = 1;
-    last.waits = 1;
-    dmlops_plan_Segments first;
-    first = last;
-    first.target = packed;
-    first.is_exclusive = 0;
-    first.totals = 1;
-    first.started = 0;
-    first.waits = 0;
-    dmlops_plan_dispatch_pass(planning, &first, &dense);
-    dmlops_plan_define_scratch(planning, op->input.macro, &op->input);
-    dmlops_plan_define_scratch(planning, op->output.macro, &op->input);
-    dmlops_plan_ScanResources made_10;
-    made_10.input = totals;
-    made_10.starts = totals;
-    made_10.output = starts;
-    dmlops_out_read(planning, &made_10.input);
-    dmlops_out_read(planning, &made_10.starts);
-    dmlops_out_write(planning, &made_10.output);
-    dmlops_plan_Loop_16 every;
-    every.count = 0;
-    dmlops_plan_int_16 made_11;
-    made_11.count = 0;
-    dmlops_plan_int_16_append(planning, &made_11, segments);
-    dmlops_plan_int_16_append(planning, &made_11, segments);
-    dmlops_plan_Loop made_12;
-    made_12.size = count;
-    dmlops_plan_int_16_copy(&made_12.strides, &made_11);
-    dmlops_plan_Loop_16_append(planning, &every, &made_12);
-    dmlops_plan_int_16 made_13;
-    made_13.count = 0;
-    dmlops_plan_int_16_append(planning, &made_13, 0);
-    dmlops_plan_int_16_append(planning, &made_13, 0);
-    dmlops_plan_Loop made_14;
-    made_14.size = 1;
-    dmlops_plan_int_16_copy(&made_14.strides, &made_13);
-    dmlops_plan_Loop_16_append(planning, &every, &made_14);
-    dmlops_plan_Segments between;
-    between.length = segments;
-    between.segment = segments;
-    between.source = packed;
-    between.target = packed;
-    between.is_exclusive = 1;
-    between.threads = 128;
-    between.lines = 1;
-    between.items = 4;
-    between.vector = 1;
-    between.totals = 0;
-    between.started = 0;
-    between.waits = 1;
-    dmlops_plan_dispatch_pass(planning, &between, &every);
-    dmlops_plan_define_tensor(planning, &op->input);
-    dmlops_plan_define_tensor(planning, &op->output);
-    dmlops_plan_ScanResources made_15;
-    made_15.input = op->input.buffer;
-    made_15.starts = starts;
-    made_15.output = op->output.buffer;
-    dmlops_out_read(planning, &made_15.input);
-    dmlops_out_read(planning, &made_15.starts);
-    dmlops_out_write(planning, &made_15.output);
-    dmlops_plan_int_16 made_16;
-    made_16.count = 0;
-    dmlops_plan_int_16_append(planning, &made_16, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_append(planning, &made_16, dmlops_multiply(segment, target.step));
-    dmlops_plan_Loop made_17;
-    made_17.size = segments;
-    dmlops_plan_int_16_copy(&made_17.strides, &made_16);
-    dmlops_plan_Loop_16_append(planning, &loops, &made_17);
-    dmlops_plan_dispatch_pass(planning, &last, &loops);
 }
 
 /* The number of elements that are moved as one, up to 128 bits: a run that is contiguous everywhere, for which indices
@@ -11306,7 +11020,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 1, 1},
+    {0, 0, 1, 0, 0, 2, 0, 1, 2, 1, 1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11392,7 +11106,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0},
+    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11503,7 +11217,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0},
+    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11588,7 +11302,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, 0, 3, 1},
     {2, 1, 0, 3},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11708,7 +11422,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11773,7 +11487,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 12, 3},
+    {0, 0, 1, 0, 0, 0, 2, 1, 2, 12, 3},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11813,7 +11527,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11883,7 +11597,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11935,7 +11649,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11985,7 +11699,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12154,7 +11868,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
     {-1, -1, -1, -1},
@@ -12300,7 +12014,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 5, 31, 30, 0, 32, 0, 5, 0, 0, 0, 0},
+    {0, 5, 31, 30, 0, 32, 0, 5, 0, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12338,7 +12052,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0},
+    {0, 0, 7, 6, 0, 8, 0, 3, 4, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12382,7 +12096,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12430,7 +12144,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 0, 0},
+    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12469,7 +12183,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12539,7 +12253,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12619,7 +12333,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12891,7 +12605,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12943,7 +12657,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13035,7 +12749,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
     {-1, -1, -1, -1},
@@ -13306,7 +13020,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13444,7 +13158,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0},
+    {0, 0, 7, 6, 0, 8, 0, 3, 4, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13490,7 +13204,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
     {-1, -1, -1, -1},
@@ -13539,7 +13253,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13606,7 +13320,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13688,7 +13402,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, 0, 4, 2},
     {2, 2, 0, 4},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13788,7 +13502,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, 0, 9, 3},
     {2, 3, 0, 9},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14009,7 +13723,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14061,7 +13775,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14130,7 +13844,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
     {-1, -1, -1, -1},
@@ -14213,7 +13927,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 5, 31, 0, 16, 224, 0, 5, 0, 0, 0, 0},
+    {0, 5, 31, 0, 16, 224, 0, 5, 0, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14254,7 +13968,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 1, 1},
+    {0, 0, 1, 0, 0, 0, 2, 1, 2, 1, 1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14288,7 +14002,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 1, 1},
+    {0, 0, 1, 0, 0, 0, 2, 1, 2, 1, 1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14324,7 +14038,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14460,7 +14174,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14528,7 +14242,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 31, 28, 0, 32, 192, 5, 1, 2, 0, 0},
+    {0, 0, 31, 28, 0, 32, 192, 5, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14590,7 +14304,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 12, 1, 1, 2, 0, 0},
+    {0, 0, 1, 0, 0, 2, 12, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14625,7 +14339,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14687,7 +14401,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {6, 4, 13, 1},
@@ -14781,7 +14495,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 15, 6, 0, 16, 96, 4, 1, 4, 0, 0},
+    {0, 0, 15, 6, 0, 16, 96, 4, 4, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14824,7 +14538,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 31, 28, 0, 32, 192, 5, 1, 2, 0, 0},
+    {0, 0, 31, 28, 0, 32, 192, 5, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14965,7 +14679,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0},
+    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14997,7 +14711,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0},
+    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15029,7 +14743,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 1, 1},
+    {0, 0, 1, 0, 0, 2, 0, 1, 2, 1, 1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15066,7 +14780,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample2_separable},
     {-1, -1, -1, -1},
@@ -15121,7 +14835,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
     {-1, -1, -1, -1},
@@ -15196,7 +14910,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 384},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15528,7 +15242,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15583,7 +15297,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15683,7 +15397,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15766,7 +15480,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15840,7 +15554,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0},
+    {0, 0, 7, 6, 0, 8, 0, 3, 4, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15886,7 +15600,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 2432},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16271,7 +15985,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
     {-1, -1, -1, -1},
@@ -16328,7 +16042,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16397,7 +16111,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},

@@ -8,7 +8,7 @@ axes(T)]`, and loops run over the box of a row. The only row of a whole tensor n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
@@ -19,31 +19,47 @@ ITEM = ir.Local("item", ir.INTS)
 """The variable of a loop over a row."""
 
 _D = ir.Local("v0", ir.INT)  # a dimension, as `normal` names the variable of a list
+_TRUE = ir.Number(True, ir.BOOL)
+
+_LISTS = {
+    "extent": ("Own.Sizes[d] if test else 1", "Own.Sizes"),
+    "kept": ("1 if test else Own.Sizes[d]", "[1]"),
+    "here": ("0 if test else at[d]", "[0]"),
+    "own": ("at[d] if test else 0", "at"),
+    "over": ("item[d] if test else at[d]", "item"),
+    "backward": ("Own.Sizes[d] - 1 - item[d] if test else at[d]", "None"),
+}
+"""The entries of lists, and what stands in their place if a whole tensor is one row: the sizes of a row, and
+those of a tensor with one entry per row; the coordinate in it for the row of the element at `at`, and that of
+the element within its row; that of the current element of a loop over the row, and of one that starts with
+the last element."""
 
 
 @dataclass(frozen=True)
 class RowCoordinates:
-    """The rows of a tensor, by the lists that describe them, as `normal` writes them.
-
-    `flags` has a 1 for each dimension that rows run along, else 0. `extent` are the sizes of a row, `kept`
-    those of a tensor with one entry per row, and `here` is the coordinate in it for the row of the element at
-    `at`. `own` is the coordinate of that element within its row; `over` is that of the current element of a
-    loop over the row, and `backward` that of a loop that starts with the last element.
-    """
+    """The rows of a tensor along the dimensions for which a test of `_D` holds."""
 
     tensor: str
-    flags: ir.Expr
-    extent: ir.Expr
-    kept: ir.Expr
-    here: ir.Expr
-    own: ir.Expr
-    over: ir.Expr
-    backward: ir.Expr
+    test: ir.Expr = _TRUE
 
     @property
     def is_whole(self) -> bool:
         """Whether all elements of the tensor are one row."""
-        return self.own == ir.AT
+        return self.test == _TRUE
+
+    @property
+    def flags(self) -> ir.Expr:
+        """A list that has 1 for each dimension that rows run along, else 0."""
+        rank = ir.Field(ir.Tensor(self.tensor), "DimensionCount", ir.INT)
+        flag = ir.Conditional(self.test, ir.ONE, ir.ZERO)
+        return normal(ir.Reduce("list", (ir.Loop(_D, ir.ZERO, rank),), flag, ir.INTS))
+
+    def matches(self, name: str, node: ir.Expr) -> bool:
+        """Whether this is the list of that name in `_LISTS`."""
+        entry, whole = _LISTS[name]
+        pattern = whole if self.is_whole else f"[{entry} for d in range(Own.DimensionCount)]"
+        known = {"Own": ir.Tensor(self.tensor), "test": self.test, "d": _D, "item": ITEM}
+        return match(pattern, normal(node), **known) is not None
 
     def mirrored(self, node: ir.Expr) -> ir.Expr | None:
         """The coordinate in a row that is as far from its first element as a given one from the last."""
@@ -51,7 +67,7 @@ class RowCoordinates:
         if found is None:
             return None
         sizes = ir.Reduce("list", (ir.Loop(found.d, ir.ZERO, found.rank),), found.size, ir.INTS)
-        return found.entry if normal(sizes) == self.extent else None
+        return found.entry if self.matches("extent", sizes) else None
 
 
 def rows_of(fold: ir.Reduce) -> RowCoordinates | None:
@@ -59,37 +75,11 @@ def rows_of(fold: ir.Reduce) -> RowCoordinates | None:
     match fold.loops:
         case (ir.Loop(variable, ir.ZERO, last, None),) if variable.type == ir.INTS:
             if (found := match("Whole.Sizes", last)) and not found.Whole.index:
-                along = rows_along(found.Whole.name, ir.Number(True, ir.BOOL))
-                one, zero = (ir.ListOf((number,)) for number in (ir.ONE, ir.ZERO))
-                return replace(along, extent=last, kept=one, here=zero, own=ir.AT, over=ITEM)
-            extent = "[Own.Sizes[d] if test else 1 for d in range(Own.DimensionCount)]"
-            found = match(extent, normal(last), d=_D)
+                return RowCoordinates(found.Whole.name)
+            found = match(f"[{_LISTS['extent'][0]} for d in range(Own.DimensionCount)]", normal(last), d=_D)
             if found and not found.Own.index and is_known(ir.substitute(found.test, {_D: ir.ZERO})):
-                return rows_along(found.Own.name, found.test)
+                return RowCoordinates(found.Own.name, found.test)
     return None
-
-
-def rows_along(tensor: str, test: ir.Expr) -> RowCoordinates:
-    """The rows of a tensor along the dimensions for which a test of `_D` holds."""
-    rank = ir.Field(ir.Tensor(tensor), "DimensionCount", ir.INT)
-    size = ir.Index(ir.Field(ir.Tensor(tensor), "Sizes", ir.INTS), _D)
-    here, item = ir.Index(ir.AT, _D), ir.Index(ITEM, _D)
-    last = ir.Binary("-", size, ir.ONE, ir.INT)
-
-    def listed(along: ir.Expr, other: ir.Expr) -> ir.Expr:
-        entry = ir.Conditional(test, along, other)
-        return normal(ir.Reduce("list", (ir.Loop(_D, ir.ZERO, rank),), entry, ir.INTS))
-
-    return RowCoordinates(
-        tensor,
-        flags=listed(ir.ONE, ir.ZERO),
-        extent=listed(size, ir.ONE),
-        kept=listed(ir.ONE, size),
-        here=listed(ir.ZERO, here),
-        own=listed(here, ir.ZERO),
-        over=listed(item, here),
-        backward=listed(ir.Binary("-", last, item, ir.INT), here),
-    )
 
 
 def normal(node: ir.Expr) -> ir.Expr:

@@ -15,7 +15,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 1, 1),
+    rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 2, 1, 1),
 )
 
 TENSOR0 = absent("ACTIVATION_HARDMAX", "InputTensor", "INPUT")

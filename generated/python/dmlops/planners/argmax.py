@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 AXIS_DIRECTION_DECREASING = enums.AxisDirection.DECREASING
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 1, 1),
+    rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 2, 1, 1),
 )
 
 TENSOR0 = absent("ARGMAX", "InputTensor", "INPUT")

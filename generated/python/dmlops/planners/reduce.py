@@ -16,7 +16,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 12, 3),
+    rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 2, 12, 3),
 )
 
 TENSOR0 = absent("REDUCE", "InputTensor", "INPUT")

@@ -98,9 +98,9 @@ class RowsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes all outputs by rows of a tensor, `source`. `read` has a
     bit for each tensor that is read, `spread` for those that may have an element for a whole row, `single`
     for those with one element, `each` and `of_rows` for outputs as large as that tensor and for those with an
-    entry per row. `output` is one of these. `turns`: the dispatches that compute totals of parts of rows, if
-    rows are split; `totals`: how many of them a part has. `functions`: those of a reduction, 0 if it is none;
-    `choosing` has a bit for each of them that chooses an element."""
+    entry per row. `output` is one of these. `words` represent the totals of a row, in the type of elements.
+    `functions`: those of a reduction, 0 if it is none; `choosing` has a bit for each of them that chooses an
+    element."""
 
     number: int = NONE
     source: int = NONE
@@ -110,8 +110,7 @@ class RowsPass(NamedTuple):
     each: int = NONE
     of_rows: int = NONE
     output: int = NONE
-    turns: int = NONE
-    totals: int = NONE
+    words: int = NONE
     functions: int = NONE
     choosing: int = NONE
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
+from .capabilities import Capability
 from .definition_types import Definition, DefinitionShader, RowsPass
 from .loops import (
     COUNT_LIMIT,
@@ -13,33 +14,25 @@ from .loops import (
     CommonConstants,
     Dimensions,
     Lists,
+    Loop,
     Loops,
     Row,
     Words,
     ceil_div,
+    dimensions,
+    grid,
+    in_steps,
+    lone,
+    merged,
+    merged_in_order,
     repeats,
-    times,
+    vector_width,
 )
-from .operands import NO_MEMBER, PLACEHOLDER, Buffer, Eight, Tensor
+from .operands import NO_MEMBER, PLACEHOLDER, Buffer, Tensor
 from .planning import Planning
 from .reasons import Reason
-from .row_sharing import (
-    are_across,
-    axes_of,
-    define_sharing,
-    is_even,
-    loops_along,
-    of_tensors,
-    part_extent,
-    row_loops_of,
-    shared,
-    vector_loop,
-    widths_along,
-)
+from .row_sharing import RowShape, part_extent, shared
 from .tensors import is_double
-
-ROWS_PART = 4  # NVIDIA H200: 2 at 1.00, 8 at 1.00, 16 at 1.00
-"blocks of a row per group where rows have no statistics"
 
 
 class RowsParams(NamedTuple):
@@ -62,9 +55,9 @@ class RowsParams(NamedTuple):
     rowLoops: Annotated[Dimensions, "REDUCED_RANK"]
 
 
-def taking_part(rows: RowsPass) -> int:
-    """The tensors that are read or written, as bits."""
-    return rows.read | rows.each | rows.of_rows
+def takes_part(rows: RowsPass, place: int, tensor: Tensor) -> bool:
+    """Whether a tensor is read or written."""
+    return (rows.read | rows.each | rows.of_rows) >> place & 1 == 1 and tensor.is_present
 
 
 def fits(op: Definition, rows: RowsPass) -> bool:
@@ -73,57 +66,90 @@ def fits(op: Definition, rows: RowsPass) -> bool:
     operators see to it."""
     source = op.tensors[rows.source]
     for place, tensor in enumerate(op.tensors):
-        if taking_part(rows) >> place & 1 == 1 and tensor.is_present:
+        if takes_part(rows, place, tensor):
             if len(tensor.sizes) != len(source.sizes):
                 return False
             for d, size in enumerate(tensor.sizes):
-                if size != 1 and rows.single >> place & 1 == 1:
-                    return False
-                is_one = rows.of_rows >> place & 1 == 1 and op.rows.reduced[d] == 1
-                is_whole = size == (1 if is_one else source.sizes[d])
-                if not is_whole and (size != 1 or rows.read >> place & 1 == 0):
+                is_of_row = rows.of_rows >> place & 1 == 1 and op.rows.reduced[d] == 1
+                whole = 1 if is_of_row or rows.single >> place & 1 == 1 else source.sizes[d]
+                if size != whole and (size != 1 or rows.read >> place & 1 == 0):
                     return False
     return True
 
 
-def vector_along(op: Definition, rows: RowsPass, widths: Words) -> int:
-    """The elements of a vector: adjacent in the rows' tensor and in all outputs of its size."""
-    vector = 0
-    for place, tensor in enumerate(op.tensors):
-        is_whole = rows.each >> place & 1 == 1 or place == rows.source
-        if is_whole and tensor.is_present:
-            vector = gcd(vector, widths[place])
-    return vector
+def loops_along(op: Definition, rows: RowsPass, flag: int, in_order: bool) -> Loops:
+    """The dimensions that rows run along (`flag` 1), or the others (0), merged; at least one loop. They are
+    `in_order`, or sorted by the strides of the tensor that rows are of. Strides are those of all tensors, 0
+    where all neighbors are the same element or if one takes no part, and of that tensor again."""
+    source = op.tensors[rows.source]
+    loops: Loops = []
+    for axis, reduced in enumerate(op.rows.reduced):
+        if reduced == flag:
+            strides: Row = []
+            for place, tensor in enumerate(op.tensors):
+                is_along = takes_part(rows, place, tensor) and tensor.sizes[axis] > 1
+                strides.append(tensor.strides[axis] if is_along else 0)
+            strides.append(source.strides[axis])
+            loops.append(Loop(source.sizes[axis], strides))
+    loops.append(lone(len(op.tensors) + 1, 0))
+    if in_order:
+        return merged_in_order(loops)
+    return merged(loops)
+
+
+def of_tensors(loops: Loops) -> Dimensions:
+    """Loops as shaders take them, with one stride per tensor."""
+    return dimensions([Loop(loop.size, loop.strides[:-1]) for loop in loops])
+
+
+def vector_loop(kept: Loops, reduced: Loops, is_across: bool) -> Loop:
+    """The loop that vectors are along."""
+    return kept[-1] if is_across else reduced[-1]
+
+
+def in_vectors(loops: Loops, vector: int) -> Loops:
+    """The loops with an innermost one over vectors of so many elements."""
+    vectors: Loops = loops[:-1]
+    vectors.append(in_steps(loops[-1], vector))
+    return vectors
 
 
 def define_vectors(
-    out: Planning, op: Definition, rows: RowsPass, reduced: Loops, widths: Words, vector: int
-) -> None:
-    """The macros of how tensors are accessed."""
+    out: Planning, op: Definition, rows: RowsPass, kept: Loops, reduced: Loops, is_across: bool
+) -> int:
+    """The macros of how tensors are accessed, along a row or across rows, and the elements of a vector:
+    adjacent ones in the rows' tensor and in all outputs of its size; 1 if threads would have nothing to
+    do."""
+    inner = vector_loop(kept, reduced, is_across)
+    outer: Loops = [vector_loop(kept, reduced, not is_across)]
+    for loop in kept[:-1]:
+        outer.append(loop)
+    for loop in reduced[:-1]:
+        outer.append(loop)
+    has_vectors = not is_across or rows.each == 0 or repeats(kept) >= SATURATING_THREADS
+    vector = 0
+    widths: Words = []
+    for place, tensor in enumerate(op.tensors):
+        width = 1
+        if tensor.is_present and has_vectors:
+            others: Words = [loop.strides[place] for loop in outer]
+            width = vector_width(tensor.bits, inner.size, inner.strides[place], others)
+        widths.append(width)
+        if tensor.is_present and (rows.each >> place & 1 == 1 or place == rows.source):
+            vector = gcd(vector, width)
     for place, tensor in enumerate(op.tensors):
         if (rows.read | rows.each) >> place & 1 == 1:
             is_packed = tensor.is_present and widths[place] >= vector
             out.define(f"{tensor.macro}_VECTOR", vector if is_packed else 1)
             if rows.spread >> place & 1 == 1:
-                is_one = all(loop.strides[place + 1] == 0 for loop in reduced)
+                is_one = all(loop.strides[place] == 0 for loop in reduced)
                 out.define(f"{tensor.macro}_SINGLE", int(is_one))
-
-
-def order_within(op: Definition, source: Tensor, chooses: bool) -> Eight:
-    """The strides by which dimensions within rows are sorted: those of their tensor or, if a reduction
-    `chooses` an element, those with which the elements of a row are numbered."""
-    strides: Eight = []
-    stride = 1
-    for place in range(len(source.sizes)):
-        axis = len(source.sizes) - 1 - place
-        strides.insert(0, stride if chooses else source.strides[axis])
-        if chooses and op.rows.reduced[axis] == 1:
-            stride = times(stride, source.sizes[axis])
-    return strides
+    out.define("VECTOR", vector)
+    return vector
 
 
 def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> None:
-    """One dispatch. If rows are split, one for each turn of partial totals and one for the outputs."""
+    """One dispatch, or two if rows are split: one for totals of parts, and one for the outputs."""
     rows, source = shader.rows, op.tensors[shader.rows.source]
     if is_double(op.tensors) or not fits(op, rows):
         out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
@@ -133,61 +159,63 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: Co
         out.define("FUNCTION", op.rows.function)
     if chooses:
         out.define("DECREASING", int(op.rows.decreasing))
-    has_statistics, has_elements = rows.turns > 0, rows.each != 0
-    order = order_within(op, source, chooses)
-    kept = loops_along(source, op.tensors, taking_part(rows), axes_of(op.rows.reduced, 0), source.strides)
-    reduced = loops_along(source, op.tensors, taking_part(rows), axes_of(op.rows.reduced, 1), order)
-    if not has_statistics and len(reduced) > 1:  # any loop can be a row, and the innermost is best
+    has_totals, has_elements = rows.words > 0, rows.each != 0
+    kept = loops_along(op, rows, 0, False)
+    reduced = loops_along(op, rows, 1, chooses)
+    if not has_totals and len(reduced) > 1:  # any loop can be a row, and the innermost is best
         kept = reduced[:-1]
         reduced = reduced[-1:]
     if repeats(reduced) >= COUNT_LIMIT // 2:
         out.refuse(Reason.REDUCTION_TOO_LARGE, NO_MEMBER, repeats(reduced))
-    is_across = are_across(kept, reduced)
-    widths = widths_along(op.tensors, kept, reduced, is_across)
-    vector = vector_along(op, rows, widths)
-    if is_across and has_elements and repeats(kept) < SATURATING_THREADS:
-        vector = 1
-    steps = vector_loop(kept, reduced, is_across).strides
-    define_vectors(out, op, rows, reduced, widths, vector)
-    row_loops = row_loops_of(kept, reduced, vector, is_across, has_elements)
-    extent = part_extent(row_loops) if has_statistics else row_loops.extent
-    sharing = shared(row_loops, extent)
-    if not has_statistics:
-        extent = min(extent, ROWS_PART * sharing.lanes * sharing.unroll)
-        sharing = sharing._replace(extent=extent)
-    parts = ceil_div(row_loops.extent, extent)
-    is_split = has_statistics and parts > 1
-    if has_statistics:
+    is_across = repeats(kept) > 1 and kept[-1].strides[-1] < reduced[-1].strides[-1]
+    vector = define_vectors(out, op, rows, kept, reduced, is_across)
+    abreast, along = vector if is_across else 1, 1 if is_across else vector
+    steps: Row = [stride % COUNT_LIMIT for stride in vector_loop(kept, reduced, is_across).strides[:-1]]
+    kept = in_vectors(kept, abreast)
+    reduced = in_vectors(reduced, along)
+    shape = RowShape(repeats(kept), repeats(reduced), is_across, has_elements)
+    extent = part_extent(shape)
+    sharing = shared(shape, extent)
+    parts = ceil_div(shape.extent, extent)
+    is_split = has_totals and parts > 1
+    if has_totals:
         partial = Buffer(PLACEHOLDER, 0)
         if is_split:
-            totals = rows.totals * row_loops.number * (vector if is_across else 1)
-            partial = out.scratch((8 if source.bits == 64 else 4) * totals * parts)
+            words = rows.words * shape.number * abreast
+            partial = out.scratch((8 if source.bits == 64 else 4) * words * parts)
         out.write(partial)
-    out.define("VECTOR", vector)
+    out.define("ADJACENT_ROWS", int(is_across))
+    out.define("KEPT_RANK", len(kept))
+    out.define("REDUCED_RANK", len(reduced))
     out.share()
-    turns = rows.turns + 1 if is_split else 1
-    for place in range(turns):
-        if place > 0 and place == turns - 1 and not has_elements:
-            row_loops = row_loops._replace(extent=parts)
-            sharing = shared(row_loops, parts)
-        groups = define_sharing(out, row_loops, sharing, has_statistics)
-        out.define("EVEN", int(is_even(row_loops, sharing)))
-        if has_statistics:
+    for place in range(2 if is_split else 1):
+        if place > 0 and not has_elements:
+            shape = shape._replace(extent=parts)
+            sharing = shared(shape, parts)
+        in_row = ceil_div(shape.extent, sharing.extent)
+        count = ceil_div(shape.number * sharing.lanes, sharing.threads) * in_row
+        groups = grid(out, count * sharing.threads, sharing.threads, 1)
+        vectors = sharing.lanes * sharing.unroll
+        out.define("NUM_THREADS", sharing.threads)
+        out.define("REDUCTION_THREADS", sharing.lanes)
+        out.define("UNROLL", sharing.unroll)
+        out.define("EVEN", int(shape.extent % sharing.extent == 0 and sharing.extent % vectors == 0))
+        if has_totals:
+            out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
             out.define("TURN", place + int(is_split))
-            if has_elements:
-                out.define("WHOLE", int(extent <= sharing.lanes * sharing.unroll))
+            out.define("WHOLE", int(place == 0 and extent <= vectors))
         params = RowsParams(
             known.lists,
             known.activations,
             known.elements,
             known.scalars,
-            row_loops.number,
-            row_loops.extent,
+            shape.number,
+            shape.extent,
             extent,
             parts,
             groups.columns,
-            [stride % COUNT_LIMIT for stride in steps[1:-1]],
-            of_tensors(row_loops.kept),
-            of_tensors(row_loops.reduced),
+            steps,
+            of_tensors(kept),
+            of_tensors(reduced),
         )
         out.dispatch(params, groups, place > 0)
