@@ -27,7 +27,7 @@ from gpu_cases import Case, cases
 from dmlops import gpu
 from dmlops.gpu.plans import tile_cost
 from dmlops.gpu.plans.gemm_view import Matrices
-from dmlops.gpu.plans.tile_cost import Choice, Rates, Tile
+from dmlops.gpu.plans.tile_cost import Choice, Rates, Split, Tile
 from dmlops.gpu.work import Work
 
 Chooser = Callable[[Matrices, Sequence[Tile], Rates, bool], Choice]
@@ -38,12 +38,12 @@ LEAST_GAIN = 1e-3  # of the mean time; less is noise
 
 
 class Candidate(NamedTuple):
-    """A tile of the table with these rates, with its parts of k, for a product that takes so many seconds."""
+    """A tile of the table with these rates, and its parts of k, for a product that takes so many seconds."""
 
     found: Matrices
     rates: Rates
     tile: Tile
-    parts: int
+    split: Split
     seconds: float
 
 
@@ -90,10 +90,10 @@ def planned(case: Case, capabilities: gpu.Capability) -> list[tuple[Candidate, W
     works = []
     for found, tiles, rates, may_split in asked:
         for tile in tiles:
-            chosen = tile_cost.choose_parts(found, tile, rates, may_split)
+            chosen = own(found, [tile], rates, may_split)
             with choosing(force):
                 work = gpu.plan(case.describe(), capabilities)
-            works.append((Candidate(found, rates, tile, chosen.parts, 0), work))
+            works.append((Candidate(found, rates, tile, chosen.split, 0), work))
     return works
 
 
@@ -130,7 +130,7 @@ def loss(samples: Sequence[Sample], numbers: Mapping[Number, int]) -> float:
             **{name: numbers[Number(name, one.rates)] for name in ("latency", "alone")}
         )
         own = {name: numbers[Number(name, one.rates, one.tile)] for name in ("resident", "efficiency")}
-        return tile_cost.tile_time(one.found, one.tile._replace(**own), rates, one.parts)
+        return tile_cost.tile_time(one.found, one.tile._replace(**own), rates, one.split)
 
     for name in SHARED:
         setattr(tile_cost, name, numbers[Number(name)])

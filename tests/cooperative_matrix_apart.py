@@ -2,7 +2,7 @@
 
 A wave is 32 consecutive threads. Each thread holds eight sums of a matrix and eight entries of a left factor,
 in the positions where NVIDIA's cooperative matrices hold them; four threads share two rows. Right factors
-stay in group memory, where threads read them as they multiply.
+and those of bytes stay in group memory, where threads read them as they multiply.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ struct Referred
 
 struct SumMatrix
 {
-    float sums[8];
+    NUMBER sums[8];
 };
 
 typedef Referred RightMatrix;
-typedef SumMatrix LeftMatrix;
 groupshared uint4 tiles[TILES];
 groupshared uint votes;
 #define NON_PRIVATE 0
@@ -40,33 +39,11 @@ uint2 PlaceOfEntry(uint number)
     return uint2(row, threadOfGroup % 4 * 2 + number % 2 + number / 2 % 2 * 8);
 }
 
-float HalfAt(Referred matrix, uint row, uint column)
-{
-    const uint2 place = matrix.layout ? uint2(column, row) : uint2(row, column);
-    const uint word = tiles[matrix.at + place.x * matrix.pitch + place.y / 8][place.y / 2 % 4];
-    return f16tof32(word >> (place.y % 2 * 16));
-}
-
-SumMatrix Filled(float entry)
+SumMatrix Filled(NUMBER entry)
 {
     SumMatrix sum;
     for (uint e = 0; e < 8; e++)
         sum.sums[e] = entry;
-    return sum;
-}
-
-SumMatrix MultiplyAdd(LeftMatrix left, Referred right, SumMatrix sum)
-{
-    for (uint k = 0; k < 16; k++)
-        for (uint half = 0; half < 2; half++)
-        {
-            const uint neighbor = (threadOfGroup & ~3) + k % 8 / 2;
-            const float own = left.sums[PLACED(k % 2 + k / 8 * 2 + half * 4)];
-            const float factor = WaveReadLaneAt(own, neighbor % WaveGetLaneCount());
-            for (uint e = 0; e < 8; e++)
-                if (e / 4 == half)
-                    sum.sums[e] += factor * HalfAt(right, k, PlaceOfEntry(e).y);
-        }
     return sum;
 }
 
@@ -76,26 +53,6 @@ Referred LoadRight(uint at, uint layout, uint pitch, uint operands)
     return matrix;
 }
 
-LeftMatrix LoadLeft(uint at, uint layout, uint pitch, uint operands)
-{
-    const Referred matrix = { at, layout, pitch };
-    LeftMatrix left;
-    for (uint e = 0; e < 8; e++)
-        left.sums[PLACED(e)] = HalfAt(matrix, PlaceOfEntry(e).x, PlaceOfEntry(e).y);
-    return left;
-}
-
-SumMatrix LoadSums(uint at, uint layout, uint pitch, uint operands)
-{
-    SumMatrix sum;
-    for (uint e = 0; e < 8; e++)
-    {
-        const uint2 place = PlaceOfEntry(e);
-        sum.sums[e] = asfloat(tiles[at + place.x * pitch + place.y / 4][place.y % 4]);
-    }
-    return sum;
-}
-
 void StoreSums(uint at, SumMatrix sum, uint layout, uint pitch, uint operands)
 {
     for (uint e = 0; e < 8; e++)
@@ -103,32 +60,6 @@ void StoreSums(uint at, SumMatrix sum, uint layout, uint pitch, uint operands)
         const uint2 own = PlaceOfEntry(e), place = layout ? own.yx : own;
         tiles[at + place.x * pitch + place.y / 4][place.y % 4] = asuint(sum.sums[e]);
     }
-}
-
-float Extracted(SumMatrix sum, uint number)
-{
-    return sum.sums[number];
-}
-
-float16_t ExtractedLeft(LeftMatrix left, uint number)
-{
-    return (float16_t)left.sums[number];
-}
-
-SumMatrix Inserted(float entry, SumMatrix sum, uint number)
-{
-    sum.sums[number] = entry;
-    return sum;
-}
-
-LeftMatrix FilledLeft(float16_t entry)
-{
-    return Filled(entry);
-}
-
-LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, uint number)
-{
-    return Inserted(entry, left, number);
 }
 
 // Barriers are those of the group, so that waves must do the same.
@@ -156,6 +87,98 @@ void StoreShared(uint at, uint4 eight, uint operands)
 }
 """
 
+HALVES = """
+typedef SumMatrix LeftMatrix;
+
+float HalfAt(Referred matrix, uint row, uint column)
+{
+    const uint2 place = matrix.layout ? uint2(column, row) : uint2(row, column);
+    const uint word = tiles[matrix.at + place.x * matrix.pitch + place.y / 8][place.y / 2 % 4];
+    return f16tof32(word >> (place.y % 2 * 16));
+}
+
+SumMatrix MultiplyAdd(LeftMatrix left, Referred right, SumMatrix sum)
+{
+    for (uint k = 0; k < 16; k++)
+        for (uint half = 0; half < 2; half++)
+        {
+            const uint neighbor = (threadOfGroup & ~3) + k % 8 / 2;
+            const float own = left.sums[PLACED(k % 2 + k / 8 * 2 + half * 4)];
+            const float factor = WaveReadLaneAt(own, neighbor % WaveGetLaneCount());
+            for (uint e = 0; e < 8; e++)
+                if (e / 4 == half)
+                    sum.sums[e] += factor * HalfAt(right, k, PlaceOfEntry(e).y);
+        }
+    return sum;
+}
+
+LeftMatrix LoadLeft(uint at, uint layout, uint pitch, uint operands)
+{
+    const Referred matrix = { at, layout, pitch };
+    LeftMatrix left;
+    for (uint e = 0; e < 8; e++)
+        left.sums[PLACED(e)] = HalfAt(matrix, PlaceOfEntry(e).x, PlaceOfEntry(e).y);
+    return left;
+}
+
+SumMatrix LoadSums(uint at, uint layout, uint pitch, uint operands)
+{
+    SumMatrix sum;
+    for (uint e = 0; e < 8; e++)
+    {
+        const uint2 place = PlaceOfEntry(e);
+        sum.sums[e] = asfloat(tiles[at + place.x * pitch + place.y / 4][place.y % 4]);
+    }
+    return sum;
+}
+
+float Extracted(SumMatrix sum, uint number)
+{
+    return sum.sums[number];
+}
+
+float16_t ExtractedLeft(LeftMatrix left, uint number)
+{
+    return (float16_t)left.sums[number];
+}
+
+SumMatrix Inserted(float entry, SumMatrix sum, uint number)
+{
+    sum.sums[number] = entry;
+    return sum;
+}
+
+LeftMatrix FilledLeft(float16_t entry)
+{
+    return Filled(entry);
+}
+
+LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, uint number)
+{
+    return Inserted(entry, left, number);
+}
+"""
+
+BYTES = """
+typedef Referred LeftMatrix;
+#define LoadLeft LoadRight
+
+int ByteAt(Referred matrix, uint row, uint column)
+{
+    const uint2 place = matrix.layout ? uint2(column, row) : uint2(row, column);
+    const uint word = tiles[matrix.at + place.x * matrix.pitch + place.y / 16][place.y / 4 % 4];
+    return (int)(word << (24 - place.y % 4 * 8)) >> 24;
+}
+
+SumMatrix MultiplyAddSigned(LeftMatrix left, RightMatrix right, SumMatrix sum, uint signs)
+{
+    for (uint k = 0; k < 32; k++)
+        for (uint e = 0; e < 8; e++)
+            sum.sums[e] += ByteAt(left, PlaceOfEntry(e).x, k) * ByteAt(right, k, PlaceOfEntry(e).y);
+    return sum;
+}
+"""
+
 
 @cache
 def taken_apart(shader: str, is_alike: bool = True) -> str:
@@ -167,9 +190,12 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     end = shader.index("\n", shader.rindex("[[vk::ext_", begin, size.start()))
     between = shader[end : size.start()]
     entry = "(number)" if is_alike else "(7 - (number))"
-    instead = INSTEAD.replace("TILES", size[1]).replace("LEFT_ENTRY", entry)
+    of_bytes = "MultiplyAddSigned" in shader
+    instead = INSTEAD + (BYTES if of_bytes else HALVES)
+    instead = instead.replace("TILES", size[1]).replace("NUMBER", "int" if of_bytes else "float")
+    instead = instead.replace("LEFT_ENTRY", entry)
     text = "static uint threadOfGroup;\n" + shader[:begin] + between + instead + shader[size.end() :]
-    text = re.sub(r"LoadShared\(\s*(scratch\[[^;]*?\]),\s+NON_PRIVATE\)", r"\1", text)
+    text = re.sub(r"LoadShared\(\s*((?:scratch|sumsOfLines)\[[^;]*?\]),\s+NON_PRIVATE\)", r"\1", text)
     text = text.replace("#define OF_DEVICE 5", "#define OF_DEVICE 1")
     text = re.sub(r"#define (AVAILABLE|VISIBLE) 0x.*", r"#define \1 0", text)
     text = re.sub(r"((?:Load|Store)(?!Word)\w+)\(\s*tiles\[([^;]*?)\],\s", r"\1(\2, ", text)

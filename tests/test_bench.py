@@ -123,7 +123,7 @@ def samples_of(names: set[str], capabilities: gpu.Capability) -> list[list[tune.
                     one.found,
                     one.tile._replace(efficiency=101 - one.tile.efficiency // 2),
                     one.rates._replace(latency=3 * one.rates.latency),
-                    one.parts,
+                    one.split,
                 )
             )
             for one in table

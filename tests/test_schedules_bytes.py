@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dmlops
+from cooperative_matrix_apart import taken_apart
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu
 from dmlops.gpu import compiler, shader
@@ -21,7 +22,6 @@ from dmlops.gpu.plans import gemm_view, sliding, tile_cost
 from dmlops.gpu.plans import int8_product as of_bytes
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.tile_cost import Tile
-from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
 from gpu_results import check_results
 from schedule_cases import Variant
@@ -353,18 +353,6 @@ def test_all_layouts_of_all_types_are_read(left: str, right: str, device: Any) -
     np.testing.assert_array_equal(run_in_guard_zones(device, desc, inputs)["OutputTensor"], exact(inputs))
 
 
-def without_units(work: Work) -> Work:
-    """The tiles by ordinary arithmetic, which no plan has: in loops, as DXC takes twenty times as long
-    for straight code."""
-    ordinary = {"COOPERATIVE_MATRIX": 0, "unroll": "loop"}
-    return work._replace(
-        dispatches=tuple(
-            one._replace(defines={**one.defines, **ordinary}) if "COOPERATIVE_MATRIX" in one.defines else one
-            for one in work.dispatches
-        )
-    )
-
-
 @pytest.mark.parametrize("name", CASES | WINDOWS)
 def test_tiles_give_what_the_definition_gives(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch
@@ -374,14 +362,14 @@ def test_tiles_give_what_the_definition_gives(
     desc = (CASES | WINDOWS)[name]
     inputs = inputs_of(desc)
     found = check_results(device, desc, inputs)["OutputTensor"].tobytes()
-    units = gpu.plan(desc, UNITS)
-    works = [units if UNITS in device.capabilities else without_units(units)]
+    units = shader if UNITS in device.capabilities else lambda operator: taken_apart(shader(operator))
+    works = [(gpu.plan(desc, UNITS), units)]
     if DOTS in device.capabilities:
-        works += [gpu.plan(desc, DOTS)]
+        works += [(gpu.plan(desc, DOTS), shader)]
     monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 2**40)
     assert passes(desc) == [0]
-    for work in (*works, gpu.plan(desc)):
-        assert run_in_guard_zones(device, desc, inputs, work)["OutputTensor"].tobytes() == found
+    for work, text_of in (*works, (gpu.plan(desc), shader)):
+        assert run_in_guard_zones(device, desc, inputs, work, text_of)["OutputTensor"].tobytes() == found
 
 
 def test_dxil_sums_four_products_at_once_where_it_may(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ struct WindowAxis
     int padsOutput, isForward, isConvolution, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
-    Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
+    Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
     int4 leftSteps[2], rightSteps[2], windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2],
         windowStrides[2], windowDivisors[2], windowLeftSteps[2], inputSizes[2], inputStrides[2], filterSizes[2],
         filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2], outputStrides[2], outputPadding[2],
@@ -276,7 +276,6 @@ struct WindowAxis
     uint rightDepthStep;
     uint partDepth;  // products in a part of k
     uint parts;
-    uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
     uint channels, ownChannels, leftFirst, leftMatrixStep;
     int padsOutput, isForward, isConvolution, inputs;
@@ -1460,9 +1459,8 @@ uint LeftStep(Step step)
 
 #if PASS == 2 || PASS == 3
 #define TO_PARTS (SPLIT_K && PASS == 2)
-// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
-static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
+// A thread stores four adjacent sums of a row at a time, or of a column if OUTPUT_DOWN.
+static const uint sumsDown = OUTPUT_DOWN ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 // Where four sums go in the output, apart from their row
@@ -1484,15 +1482,14 @@ Four FourAt(uint number, uint x, uint end)
         four.positions[e] = PositionOf(number, 0, x + e);
         four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
-    four.isThere = x < end && (TO_PARTS || (SPLIT_K && sumsDown == 1 && OUTPUT_VECTOR == 1)
-        || IsThere(four.positions[0]));
+    four.isThere = x < end && (TO_PARTS || (sumsDown == 1 && OUTPUT_VECTOR == 1) || IsThere(four.positions[0]));
     return four;
 }
 
-// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
-void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
+// Stores four elements, or their partial sums
+void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
-    if (!isWhole && (y >= matrixRows || !four.isThere))
+    if (y >= matrixRows || !four.isThere)
         return;
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
@@ -1512,7 +1509,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns && IsThere(four.positions[e]) : y + e < matrixRows))
+        if (sumsDown == 1 ? x + e < matrixColumns && IsThere(four.positions[e]) : y + e < matrixRows)
             StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
 #endif
 #endif
@@ -1548,7 +1545,7 @@ void AddParts(uint group, uint thread)
         totals += shares[(thread + other * beside) % NUM_THREADS];
 #endif
     if (end > 0 && share == 0)
-        StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
+        StoreFour(0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 4
 // The bits of an element of the left factor
@@ -1669,23 +1666,10 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-// Shared memory: a tile of each factor, whose lines are those in memory; after the k-loop, 16 rows of each wave's sums,
-// 16 or 32 columns at a time. Where threads store along rows, 32 columns fill more of a cache line, but take registers
-// that only tall waves use anyway. Lines, and rows of sums or columns where threads store these, are padded so that the
-// stores of matrices and the loads of four sums have few bank conflicts.
-static const uint matrixProducts = 16;  // k of one matrix multiplication
+// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
 static const uint leftPitch = leftAcross / 8 + 1, rightPitch = rightAcross / 8 + 1;
 static const uint rightStart = (LEFT_ALONG ? TILE_ROWS : stepDepth) * leftPitch;
 static const uint tilesSize = rightStart + ((RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH) + REACH) * rightPitch;
-static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
-static const uint sumPitch = sumsDown == 4 ? 5 : sumColumns == 32 ? 10 : 6;
-static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSize = NUM_THREADS / 32 * sumEach;
-groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
-
-static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
-static uint lane;  // the thread in its wave
-#define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
-#define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
 // The vector of a line at k, in a tile that begins at `start`
 uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
 {
@@ -1694,14 +1678,24 @@ uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
 
 #define LeftIndex(row, k) IndexOf(LEFT_ALONG, 0, leftPitch, row, k)
 #define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
+
+static uint lane;  // the thread in its wave
+#define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
+#define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
 #define LeftFragment(row, k) LoadLeft(tiles[LeftIndex(row, k)], LEFT_ALONG ? 0 : 1, leftPitch, NON_PRIVATE)
 #define RightFragment(column, k) LoadRight(tiles[RightIndex(column, k)], RIGHT_ALONG ? 1 : 0, rightPitch, NON_PRIVATE)
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
-// Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
+// After the k-loop, shared memory holds 16 x 16 sums of each wave, in lines padded to avoid bank conflicts.
+static const uint matrixProducts = 16;  // k of one matrix multiplication
+static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
+static const uint sumPitch = OUTPUT_DOWN ? 5 : 6, sumSize = 16 * sumPitch, sumsSize = NUM_THREADS / 32 * sumSize;
+groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
+
+// Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    // Drivers unroll this: if DXC did, dot products of bytes would take it more than a second.
+    // Drivers unroll this.
     for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
         const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
@@ -1722,64 +1716,37 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-// Which four sums of a block a lane stores in a turn: how many fours down and across. If OUTPUT_DOWN, four lanes take
-// the 16 rows of a column, which are contiguous.
-uint2 FourOf(uint turn)
-{
-    const uint fours = sumColumns / sumsAcross;  // side by side
-    return OUTPUT_DOWN ? uint2(lane % 4, turn * 8 + lane / 4) : uint2(turn * (32 / fours) + lane / fours, lane % fours);
-}
-
-// Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
-// rows at a time.
-void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+// Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory, matrix
+// by matrix: in rows, or in columns if OUTPUT_DOWN, of which each lane stores four sums.
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumEach, turns = sumColumns / 8;  // of 32 lanes that store four sums each
-    const uint places = OUTPUT_DOWN ? turns : 1;  // columns of a lane
-    uint i, j;
+    const uint own = wave * sumSize, lineNumber = lane / 4, first = lane % 4 * 4;
+    uint i, j, n;
+    GroupBarrier();
     [unroll]
-    for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
+    for (j = 0; j < totalsAcross; j++)
     {
-        const uint first = waveLeft + j;
-        Four four[places];
-        uint n;
+        Four four[2];  // columns of a lane, the same ones unless OUTPUT_DOWN
         [unroll]
-        for (n = 0; n < places; n++)
-            four[n] = FourAt(number, left + first + FourOf(n).y * sumsAcross, end);
+        for (n = 0; n < 2; n++)
+            four[n] = FourAt(number, left + waveLeft + j * 16 + (OUTPUT_DOWN ? n * 8 + lineNumber : first), end);
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
             WaveBarrier();
-            [unroll]
-            for (uint b = 0; b < sumColumns; b += 16)
-                PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
+            PutSums(own, totals[i][j]);
             WaveBarrier();
-            for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
+            for (n = 0; n < 2; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const uint2 place = FourOf(n);
-                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x : place.x * sumPitch + place.y;
-                const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + place.x * sumsDown, column = left + first + place.y * sumsAcross;
-                StoreFour(isWhole, part, number, top + row, column, four[n % places], sums);
+                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lineNumber) * sumPitch + lane % 4],
+                    NON_PRIVATE));
+                const uint row = waveTop + i * 16 + (OUTPUT_DOWN ? first : n * 8 + lineNumber);
+                const uint column = waveLeft + j * 16 + (OUTPUT_DOWN ? n * 8 + lineNumber : first);
+                StoreFour(part, number, top + row, left + column, four[n], sums);
             }
         }
     }
-}
-
-// Stores a group's sums
-void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
-    SumMatrix totals[totalsDown][totalsAcross])
-{
-    GroupBarrier();
-    // Tests keep compilers from loading the next sums while they store the last ones, so whole tiles have a copy
-    // without them. It takes registers, which waves of 64 x 64 sums have to spare: they are resident in pairs in any
-    // case.
-    const bool hasCopy = WAVE_ROWS * WAVE_COLUMNS >= 4096 && !PHASED && TAPS_AT_ONCE == 1;
-    if (hasCopy && top + TILE_ROWS <= matrixRows && left + TILE_COLUMNS <= matrixColumns)
-        StoreWave(true, part, number, top, left, waveTop, waveLeft, end, totals);
-    else
-        StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 #else
 // padded by one to avoid bank conflicts
@@ -1850,7 +1817,7 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
             [unroll]
             for (uint e = 0; e < sumsDown && sumsDown > 1; e++)
                 some[e] = totals[i + e][c / 4][c % 4];
-            StoreFour(false, part, number, y, x, four, some);
+            StoreFour(part, number, y, x, four, some);
         }
     }
 }
@@ -1865,11 +1832,11 @@ struct MatrixReader
 };
 
 #if !PACKED
-#define LoadLeftFactor(vector) filterTensor[vector]
+#define LeftFactor(at) filterTensor[at]
 #elif COOPERATIVE_MATRIX
-#define LoadLeftFactor(vector) scratch[vector]
+#define LeftFactor(at) scratch[at]
 #else
-#define LoadLeftFactor(vector) asfloat(scratch[vector])
+#define LeftFactor(at) asfloat(scratch[at])
 #endif
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
@@ -1883,9 +1850,10 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         const bool isThere = (leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
             && position.x < matrixRows && position.y < end;
+        uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
         next[i] = (LeftVector)0;
         if (isThere)
-            next[i] = LoadLeftFactor((reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR);
+            next[i] = LeftFactor(at);
     }
 }
 
@@ -1897,12 +1865,15 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
         const uint2 position = LeftPosition(thread, i * leftPieces);
         const bool isThere = leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits;
 #if COOPERATIVE_MATRIX
-        uint4 words;  // 8 elements
+        uint4 words;
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
 #if LEFT_VECTOR == 1
-            words[word] = (uint)next[i * 8 + word * 2] | (uint)next[i * 8 + word * 2 + 1] << 16;
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 2; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 2 + e]) << (e * 16);
 #else
             words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
 #endif
@@ -1910,6 +1881,7 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
         }
         if (isThere)
             StoreShared(tiles[LeftIndex(position.x, position.y)], words, NON_PRIVATE);
+
 #else
         const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
         uint e;
@@ -2009,18 +1981,22 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
         const uint2 position = RightPosition(thread, i * rightPieces);
         const bool isThere = rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits;
 #if COOPERATIVE_MATRIX
-        uint4 words;  // 8 elements
+        uint4 words;
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
 #if RIGHT_VECTOR == 1
-            words[word] = (uint)next[i * 8 + word * 2] | (uint)next[i * 8 + word * 2 + 1] << 16;
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 2; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 2 + e]) << (e * 16);
 #else
             words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
 #endif
         }
         if (isThere)
             StoreShared(tiles[RightIndex(position.x, position.y)], words, NON_PRIVATE);
+
 #else
         const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
         uint e;
@@ -2113,13 +2089,8 @@ void Contract(uint item, uint thread)
     const uint part = SPLIT_K ? DivideBySize(above, outer) : 0, next = above - part * outer.size;
     const uint tile = PHASED ? next : least, number = PHASED ? least : next;
 
-    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
-    Dimension high = walk[3];
-    if (firstDown + high.size > tilesDown)
-        high = walk[4];
-    const uint across = DivideBySize(within, high);
-    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
+    const uint down = DivideBySize(tile, walk[2]);
+    const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     EnterPhase(number);
     const uint leftBase = leftFirst + number * leftMatrixStep;
@@ -2190,7 +2161,7 @@ void Contract(uint item, uint thread)
             [loop]
             for (uint e = 0; e < 4; e++)
                 again[e] = AddedUp(number, min(y + e / sumsAcross, matrixRows - 1), x + e % sumsAcross, begin, end);
-            StoreFour(false, part, number, y, x, FourAt(number, x, columnsEnd), again);
+            StoreFour(part, number, y, x, FourAt(number, x, columnsEnd), again);
         }
         return;
     }

@@ -57,8 +57,7 @@
 //              columns include padding at the end of each image row
 //   REACH      halo of a tile with several TAPS_AT_ONCE: its last columns, which serve only the later taps of the
 //              columns before them; the next tile starts with these
-//   X_UNSIGNED  1 if the factor's elements are UINT8, 0 if INT8
-//   X_SUMS     1 if the sums of its rows or columns are needed, because the other factor has a zero point; else 0
+//   ZERO_POINTS  1 if a factor has a zero point or is UINT8, so that the sums of rows and columns are needed; else 0
 //   X_VECTOR   adjacent elements loaded at once: 1, 4, or 16 where they run along k
 //   X_ALONG    1 if these run along k, so that they belong to one sum; else they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
@@ -68,7 +67,7 @@
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products per element in each iteration of the k-loop, a multiple of 64
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
-//   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32, or 16
+//   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
 //   SPLIT_K    1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
 //              else 0
 //   PART_THREADS  threads that share the partial sums of the same elements in pass 3: a power of 2
@@ -168,6 +167,8 @@
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 #endif
+#define LEFT_UNSIGNED ((FILTER_VALUE)-1 > 0)
+#define RIGHT_UNSIGNED ((INPUT_VALUE)-1 > 0)
 #if PASS == 2
 #define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
 #define AHEAD 1  // tiles prefetched into registers
@@ -186,16 +187,8 @@ typedef INPUT_STORED RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
-#if LEFT_VECTOR == 16
-typedef uint4 LeftBuffer;
-#else
-typedef FILTER_STORED LeftBuffer;
-#endif
-#if RIGHT_VECTOR == 16
-typedef uint4 RightBuffer;
-#else
-typedef INPUT_STORED RightBuffer;
-#endif
+typedef vector<uint, (LEFT_VECTOR + 3) / 4> LeftBuffer;
+typedef vector<uint, (RIGHT_VECTOR + 3) / 4> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
@@ -242,7 +235,7 @@ struct WindowAxis
     int channelAxis, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
-    Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
+    Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
     int4 leftSteps[2], rightSteps[2], windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2],
         windowStrides[2], windowDivisors[2], windowLeftSteps[2], inputSizes[2], inputStrides[2], inputZeroPointSizes[2],
         inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2],
@@ -254,7 +247,6 @@ struct WindowAxis
     uint rightDepthStep;
     uint partDepth;  // products in a part of k
     uint parts;
-    uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
     uint channels, ownChannels, leftFirst, leftMatrixStep;
     int channelAxis, inputs;
@@ -1089,9 +1081,8 @@ uint LeftStep(Step step)
 
 #if PASS == 2 || PASS == 3
 #define TO_PARTS (SPLIT_K && PASS == 2)
-// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
-static const uint sumsDown = 1;
+// A thread stores four adjacent sums of a row at a time, or of a column if OUTPUT_DOWN.
+static const uint sumsDown = OUTPUT_DOWN ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 // Where four sums go in the output, apart from their row
@@ -1113,15 +1104,14 @@ Four FourAt(uint number, uint x, uint end)
         four.positions[e] = PositionOf(number, 0, x + e);
         four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
-    four.isThere = x < end && (TO_PARTS || (SPLIT_K && sumsDown == 1 && OUTPUT_VECTOR == 1)
-        || IsThere(four.positions[0]));
+    four.isThere = x < end && (TO_PARTS || (sumsDown == 1 && OUTPUT_VECTOR == 1) || IsThere(four.positions[0]));
     return four;
 }
 
-// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
-void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, int4 totals)
+// Stores four elements, or their partial sums
+void StoreFour(uint part, uint number, uint y, uint x, Four four, int4 totals)
 {
-    if (!isWhole && (y >= matrixRows || !four.isThere))
+    if (y >= matrixRows || !four.isThere)
         return;
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
@@ -1141,7 +1131,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns && IsThere(four.positions[e]) : y + e < matrixRows))
+        if (sumsDown == 1 ? x + e < matrixColumns && IsThere(four.positions[e]) : y + e < matrixRows)
             StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
 #endif
 #endif
@@ -1177,7 +1167,7 @@ void AddParts(uint group, uint thread)
         totals += shares[(thread + other * beside) % NUM_THREADS];
 #endif
     if (end > 0 && share == 0)
-        StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
+        StoreFour(0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 4
 // The bits of an element of the left factor
@@ -1267,21 +1257,19 @@ void Pack(uint item)
 // some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
 static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
 static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
-static const uint depthVectors = TILE_DEPTH / 16;  // 16-byte vectors of a line
-static const uint lineSums = depthVectors / 4;  // vectors that hold a line's sums, one sum for each 16 bytes
-static const uint NOWHERE = 0xffffffff;  // the offset of a line outside the matrix
-
-// Dot product of four signed bytes, added to a sum
-int Dot4(uint left, uint right, int sum)
+// Dot product of 16 signed bytes, added to a sum
+int Dot16(uint4 left, uint4 right, int sum)
 {
-#if DOT_PRODUCTS
-    return dot4add_i8packed(left, right, sum);
-#else
     [unroll]
-    for (uint above = 0; above < 32; above += 8)
-        sum += ((int)(left << above) >> 24) * ((int)(right << above) >> 24);
-    return sum;
+    for (uint word = 0; word < 4; word++)
+#if DOT_PRODUCTS
+        sum = dot4add_i8packed(left[word], right[word], sum);
+#else
+        [unroll]
+        for (uint above = 0; above < 32; above += 8)
+            sum += ((int)(left[word] << above) >> 24) * ((int)(right[word] << above) >> 24);
 #endif
+    return sum;
 }
 
 // Transposes 4 x 4 bytes
@@ -1295,136 +1283,40 @@ uint4 Transposed(uint4 rows)
         even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
 }
 
+// The line and the k, both within the tile, at which a thread's i-th load of a factor starts: so many elements of a
+// unit, where lines have `across` adjacent ones. Neighboring threads read adjacent memory, and write to different
+// banks.
+uint2 LoadPosition(bool isAlong, uint across, uint unit, uint elements, uint thread, uint i)
+{
+    const uint units = across / 16, pieces = unit / elements, down = i / pieces * (NUM_THREADS / units);
+    const uint2 square = uint2(thread / (2 * units) * 8 + thread % 2 * 4 + down * 4,
+        thread / 2 % units * 16 + i % pieces);
+    return unit == 64 ? square : uint2(thread / units + down, thread % units * 16 + i % pieces * elements);
+}
+
 typedef LeftBuffer LeftVector;  // as in memory: words of four bytes
 // elements, of four lines if these are adjacent
 static const uint leftUnit = LEFT_VECTOR == 4 && !LEFT_ALONG ? 64 : 16;
-static const uint leftAcross = TILE_DEPTH;  // adjacent elements
-static const uint leftUnits = TILE_ROWS * TILE_DEPTH / leftUnit;
+static const uint leftAcross = stepDepth;  // adjacent elements of a line
+static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
+static const uint leftUnits = TILE_ROWS * stepDepth / leftUnit;
 static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
 
-// The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
-// memory, and write to different banks.
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i / leftPieces * NUM_THREADS;
-#if LEFT_VECTOR == 4 && !LEFT_ALONG
-    return uint2(number / (2 * depthVectors) * 8 + number % 2 * 4, number / 2 % depthVectors * 16 + i % leftPieces);
-#elif LEFT_ALONG
-    return uint2(number / depthVectors, number % depthVectors * 16 + i % leftPieces * LEFT_VECTOR);
-#else
-    return uint2(number % TILE_ROWS, number / TILE_ROWS * 16 + i % leftPieces);
-#endif
-}
-
-static const uint leftPitch = leftAcross / 16 + 1;  // padded by one to avoid bank conflicts
-static const uint leftLines = TILE_ROWS;
-static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
-static const uint leftPerUnit = leftUnit / 16;  // vectors, in adjacent lines
-static const uint leftStores = leftEach * leftPerUnit;  // vectors of a thread
-
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 LeftPlace(uint thread, uint i)
-{
-    return LeftPosition(thread, i / leftPerUnit * leftPieces) + uint2(i % leftPerUnit, 0);
-}
-
-// A thread's i-th vector of 16 bytes, assembled from its loads
-uint4 LeftWords(LeftVector next[leftLoads], uint i)
-{
-#if LEFT_VECTOR == 16
-    return next[i];
-#else
-    uint4 words = 0;
-    [unroll]
-    for (uint word = 0; word < 4; word++)
-    {
-#if LEFT_VECTOR == 1
-        [unroll]
-        for (uint e = 0; e < 4; e++)
-            words[word] |= ((uint)next[i * 16 + word * 4 + e] & 0xff) << (e * 8);
-#elif LEFT_ALONG
-        words[word] = next[i * 4 + word];
-#else
-        const uint first = i / 4 * 16 + word * 4;
-        words[word] = Transposed(uint4(next[first], next[first + 1], next[first + 2], next[first + 3]))[i % 4];
-#endif
-    }
-    return words;
-#endif
-}
+#define LeftPosition(thread, i) LoadPosition(LEFT_ALONG, leftAcross, leftUnit, LEFT_VECTOR, thread, i)
 
 typedef RightBuffer RightVector;  // as in memory: words of four bytes
 // elements, of four lines if these are adjacent
 static const uint rightUnit = RIGHT_VECTOR == 4 && !RIGHT_ALONG ? 64 : 16;
-static const uint rightAcross = TILE_DEPTH;  // adjacent elements
+static const uint rightAcross = TILE_DEPTH;  // adjacent elements of a line
+static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
 static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
 static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
 static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
 
-// The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
-// memory, and write to different banks.
-uint2 RightPosition(uint thread, uint i)
-{
-    const uint number = thread + i / rightPieces * NUM_THREADS;
-#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
-    return uint2(number / (2 * depthVectors) * 8 + number % 2 * 4, number / 2 % depthVectors * 16 + i % rightPieces);
-#elif RIGHT_ALONG
-    return uint2(number / depthVectors, number % depthVectors * 16 + i % rightPieces * RIGHT_VECTOR);
-#else
-    return uint2(number % TILE_COLUMNS, number / TILE_COLUMNS * 16 + i % rightPieces);
-#endif
-}
-
-static const uint rightPitch = rightAcross / 16 + 1;  // padded by one to avoid bank conflicts
-static const uint rightLines = TILE_COLUMNS;
-static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
-static const uint rightPerUnit = rightUnit / 16;  // vectors, in adjacent lines
-static const uint rightStores = rightEach * rightPerUnit;  // vectors of a thread
-
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 RightPlace(uint thread, uint i)
-{
-    return RightPosition(thread, i / rightPerUnit * rightPieces) + uint2(i % rightPerUnit, 0);
-}
-
-// A thread's i-th vector of 16 bytes, assembled from its loads
-uint4 RightWords(RightVector next[rightLoads], uint i)
-{
-#if RIGHT_VECTOR == 16
-    return next[i];
-#else
-    uint4 words = 0;
-    [unroll]
-    for (uint word = 0; word < 4; word++)
-    {
-#if RIGHT_VECTOR == 1
-        [unroll]
-        for (uint e = 0; e < 4; e++)
-            words[word] |= ((uint)next[i * 16 + word * 4 + e] & 0xff) << (e * 8);
-#elif RIGHT_ALONG
-        words[word] = next[i * 4 + word];
-#else
-        const uint first = i / 4 * 16 + word * 4;
-        words[word] = Transposed(uint4(next[first], next[first + 1], next[first + 2], next[first + 3]))[i % 4];
-#endif
-    }
-    return words;
-#endif
-}
-
-// Shared memory: one tile of each factor, line by line; after the k-loop, a 16 x 16 block of sums per wave, and the
-// line sums. Its rows are padded by two vectors to avoid bank conflicts.
-static const uint rightStart = leftLines * leftPitch;
-static const uint tilesSize = rightStart + rightLines * rightPitch;
-static const uint sumColumns = 16, sumPitch = 6, sumEach = 16 * sumPitch;
-static const uint leftSumsStart = NUM_THREADS / 32 * sumEach;
-static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines * lineSums : 0);
-static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines * lineSums : 0);
-groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
+#define RightPosition(thread, i) LoadPosition(RIGHT_ALONG, rightAcross, rightUnit, RIGHT_VECTOR, thread, i)
 
 #if COOPERATIVE_MATRIX
-static const uint matrixProducts = 32;  // k of one matrix multiplication
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
@@ -1444,6 +1336,7 @@ typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_co
 [[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
     [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 // Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
 [[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
@@ -1455,128 +1348,360 @@ typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_co
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
-[[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
+
+// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
+static const uint leftPitch = leftAcross / 16 + 1, rightPitch = rightAcross / 16 + 1;
+static const uint rightStart = TILE_ROWS * leftPitch;
+static const uint tilesSize = rightStart + (TILE_COLUMNS + REACH) * rightPitch;
+#define LeftIndex(row, k) ((row) * leftPitch + (k) / 16)
+#define RightIndex(column, k) (rightStart + (column) * rightPitch + (k) / 16)
 
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
 #define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
-#define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 16], 0, leftPitch, NON_PRIVATE)
-#define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 16], 1, rightPitch, NON_PRIVATE)
+#define LeftFragment(row, k) LoadLeft(tiles[LeftIndex(row, k)], 0, leftPitch, NON_PRIVATE)
+#define RightFragment(column, k) LoadRight(tiles[RightIndex(column, k)], 1, rightPitch, NON_PRIVATE)
 #define MultiplyAdd(left, right, sum) MultiplyAddSigned(left, right, sum, 15)  // all signed
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
-#else
-static const uint matrixProducts = 16;
-static uint wave, lane;  // the thread's wave of 32 in its group, and the thread in its wave
 
-// The matrices that cooperative matrices would hold: a thread has every fourth of 16 rows, and every eighth of 16
-// columns.
-struct LeftMatrix
-{
-    uint4 rows[4];
-};
+// After the k-loop, shared memory holds 16 x 16 sums of each wave, in lines padded to avoid bank conflicts.
+static const uint matrixProducts = 32;  // k of one matrix multiplication
+static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
+static const uint sumPitch = OUTPUT_DOWN ? 5 : 6, sumSize = 16 * sumPitch, sumsSize = NUM_THREADS / 32 * sumSize;
+groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
-struct RightMatrix
-{
-    uint4 columns[2];
-};
+// Sums of the bytes of a tile's rows, and after these of its columns, which follow them in shared memory; a thread adds
+// up those of some lines.
+static const uint lines = TILE_ROWS + TILE_COLUMNS,
+    linesEach = ZERO_POINTS ? (lines + NUM_THREADS - 1) / NUM_THREADS : 1;
+groupshared uint4 sumsOfLines[ZERO_POINTS ? lines / 4 : 1];
 
-struct SumMatrix
+void AddLines(uint thread, inout int lineSums[linesEach])
 {
-    int sums[4][2];
-};
-
-SumMatrix Filled(int entry)
-{
-    SumMatrix sum;
+#if ZERO_POINTS
     [unroll]
-    for (uint i = 0; i < 8; i++)
-        sum.sums[i / 2][i % 2] = entry;
-    return sum;
+    for (uint i = 0; i < linesEach; i++)
+        for (uint k = 0; k < TILE_DEPTH && thread + i * NUM_THREADS < lines; k += 16)
+            lineSums[i] = Dot16(LoadShared(tiles[LeftIndex(thread + i * NUM_THREADS, k)], NON_PRIVATE), 0x01010101,
+                lineSums[i]);
+#endif
 }
 
-LeftMatrix LeftFragment(uint row, uint k)
+void PutLineSums(uint thread, int lineSums[linesEach])
 {
-    LeftMatrix left;
+#if ZERO_POINTS
     [unroll]
-    for (uint i = 0; i < 4; i++)
-        left.rows[i] = tiles[(row + i * 4 + lane / 8) * leftPitch + k / 16];
-    return left;
+    for (uint i = 0; i < linesEach; i++)
+    {
+        const uint at = thread + i * NUM_THREADS;
+        if (at < lines)
+            StoreWord(sumsOfLines[at / 4][at % 4], (uint)lineSums[i], NON_PRIVATE);
+    }
+#endif
 }
 
-RightMatrix RightFragment(uint column, uint k)
+// The zero points of the right factor's columns, for four sums, and the sums of these columns
+struct ZeroPoints
 {
-    RightMatrix right;
+    int4 values, sums;
+};
+
+// `across`: the first of the columns in the tile
+ZeroPoints ZeroPointsAt(Four four, uint across)
+{
+    ZeroPoints points = (ZeroPoints)0;
+#if ZERO_POINTS
     [unroll]
-    for (uint j = 0; j < 2; j++)
-        right.columns[j] = tiles[rightStart + (column + j * 8 + lane % 8) * rightPitch + k / 16];
-    return right;
+    for (uint e = 0; e < 4; e++)
+        points.values[e] = RightZeroPoint(four.positions[e % sumsAcross]) - (RIGHT_UNSIGNED ? 128 : 0);
+    points.sums = (int4)LoadShared(sumsOfLines[(TILE_ROWS + across) / 4], NON_PRIVATE);
+#endif
+    return points;
 }
 
-SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum)
+// Accounts for the zero points x and y, given sums of the raw bytes' products in a row: sum((a - x) (b - y)) = sum(a b)
+// - x sum(b - y) - y sum(a). `down` is the row in the tile.
+int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint y, uint down, int4 totals)
 {
-    [unroll]
-    for (uint i = 0; i < 4; i++)
+#if ZERO_POINTS
+    const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
+    List position = four.positions[0];
+    position.entries[ROW_AXIS] += (int)y;
+    totals -= (LeftZeroPoint(position) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
+    totals -= points.values * (int)LoadShared(sumsOfLines[down / 4], NON_PRIVATE)[down % 4];
+#endif
+    return totals;
+}
+
+// Accumulates a tile's products for a wave
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+{
+    // Drivers unroll this.
+    for (uint k = 0; k < stepDepth; k += matrixProducts)
+    {
+        const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
+        const uint inTap = k % TILE_DEPTH;
+        LeftMatrix a[totalsDown];
+        uint i;
         [unroll]
-        for (uint j = 0; j < 2; j++)
+        for (i = 0; i < totalsDown; i++)
+            a[i] = LeftFragment(waveTop + i * 16, k);
+        [unroll]
+        for (uint j = 0; j < totalsAcross; j++)
+        {
+            const RightMatrix b = RightFragment(column + j * 16, inTap);
             [unroll]
-            for (uint word = 0; word < 4; word++)
-                sum.sums[i][j] = Dot4(left.rows[i][word], right.columns[j][word], sum.sums[i][j]);
-    return sum;
+            for (i = 0; i < totalsDown; i++)
+                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
+        }
+    }
 }
 
-void PutSums(uint at, SumMatrix sum)
+// Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory, matrix
+// by matrix: in rows, or in columns if OUTPUT_DOWN, of which each lane stores four sums.
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
 {
+    const uint own = wave * sumSize, lineNumber = lane / 4, first = lane % 4 * 4;
+    uint i, j, n;
+    GroupBarrier();
     [unroll]
-    for (uint i = 0; i < 4; i++)
+    for (j = 0; j < totalsAcross; j++)
+    {
+        Four four[2];  // columns of a lane, the same ones unless OUTPUT_DOWN
         [unroll]
-        for (uint j = 0; j < 2; j++)
-            tiles[at + (i * 4 + lane / 8) * sumPitch + j * 2 + lane % 8 / 4][lane % 4] = (uint)sum.sums[i][j];
+        for (n = 0; n < 2; n++)
+            four[n] = FourAt(number, left + waveLeft + j * 16 + (OUTPUT_DOWN ? n * 8 + lineNumber : first), end);
+        const ZeroPoints points = ZeroPointsAt(four[0], waveLeft + j * 16 + first);
+        [unroll]
+        for (i = 0; i < totalsDown; i++)
+        {
+            WaveBarrier();
+            PutSums(own, totals[i][j]);
+            WaveBarrier();
+            for (n = 0; n < 2; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
+            {
+                const int4 sums = asint(LoadShared(tiles[own + (n * 8 + lineNumber) * sumPitch + lane % 4],
+                    NON_PRIVATE));
+                const uint row = waveTop + i * 16 + (OUTPUT_DOWN ? first : n * 8 + lineNumber);
+                const uint column = waveLeft + j * 16 + (OUTPUT_DOWN ? n * 8 + lineNumber : first);
+                StoreFour(part, number, top + row, left + column, four[n],
+                    WithoutZeroPoints(four[0], points, part, top + row, row, sums));
+            }
+        }
+    }
 }
+#else
+// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
+static const uint leftPitch = leftAcross / 16 + 1, rightPitch = rightAcross / 16 + 1;
+static const uint rightStart = TILE_ROWS * leftPitch;
+static const uint tilesSize = rightStart + (TILE_COLUMNS + REACH) * rightPitch;
+#define LeftIndex(row, k) ((row) * leftPitch + (k) / 16)
+#define RightIndex(column, k) (rightStart + (column) * rightPitch + (k) / 16)
 
-#define GroupBarrier() GroupMemoryBarrierWithGroupSync()
-#define WaveBarrier() GroupMemoryBarrierWithGroupSync()
+groupshared uint4 tiles[tilesSize];
 // Here the operands of SPIR-V's memory model mean nothing.
 #define LoadShared(from, operands) (from)
 #define StoreShared(to, value, operands) to = value
 #define StoreWord(to, value, operands) to = value
-#endif
-static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 
-struct LeftReader
-{
-    uint from[leftEach];  // where units start, or NOWHERE
-    int sums[leftStores];  // of the bytes stored so far
-};
+// Sums of the bytes of a tile's rows, and after these of its columns, which follow them in shared memory; a thread adds
+// up those of some lines.
+static const uint lines = TILE_ROWS + TILE_COLUMNS,
+    linesEach = ZERO_POINTS ? (lines + NUM_THREADS - 1) / NUM_THREADS : 1;
+groupshared uint4 sumsOfLines[ZERO_POINTS ? lines / 4 : 1];
 
-LeftReader OpenLeft(uint base, uint first, uint thread)
+void AddLines(uint thread, inout int lineSums[linesEach])
 {
-    LeftReader reader = (LeftReader)0;
+#if ZERO_POINTS
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint index = LeftPosition(thread, i * leftPieces).x;
-        const bool isThere = index < leftLines && first + index < matrixRows;
-        reader.from[i] = isThere ? base + (first + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
-    }
-    return reader;
+    for (uint i = 0; i < linesEach; i++)
+        for (uint k = 0; k < TILE_DEPTH && thread + i * NUM_THREADS < lines; k += 16)
+            lineSums[i] = Dot16(LoadShared(tiles[LeftIndex(thread + i * NUM_THREADS, k)], NON_PRIVATE), 0x01010101,
+                lineSums[i]);
+#endif
 }
 
-// A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows.
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+void PutLineSums(uint thread, int lineSums[linesEach])
 {
+#if ZERO_POINTS
+    [unroll]
+    for (uint i = 0; i < linesEach; i++)
+    {
+        const uint at = thread + i * NUM_THREADS;
+        if (at < lines)
+            StoreWord(sumsOfLines[at / 4][at % 4], (uint)lineSums[i], NON_PRIVATE);
+    }
+#endif
+}
+
+// The zero points of the right factor's columns, for four sums, and the sums of these columns
+struct ZeroPoints
+{
+    int4 values, sums;
+};
+
+// `across`: the first of the columns in the tile
+ZeroPoints ZeroPointsAt(Four four, uint across)
+{
+    ZeroPoints points = (ZeroPoints)0;
+#if ZERO_POINTS
+    [unroll]
+    for (uint e = 0; e < 4; e++)
+        points.values[e] = RightZeroPoint(four.positions[e % sumsAcross]) - (RIGHT_UNSIGNED ? 128 : 0);
+    points.sums = (int4)LoadShared(sumsOfLines[(TILE_ROWS + across) / 4], NON_PRIVATE);
+#endif
+    return points;
+}
+
+// Accounts for the zero points x and y, given sums of the raw bytes' products in a row: sum((a - x) (b - y)) = sum(a b)
+// - x sum(b - y) - y sum(a). `down` is the row in the tile.
+int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint y, uint down, int4 totals)
+{
+#if ZERO_POINTS
+    const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
+    List position = four.positions[0];
+    position.entries[ROW_AXIS] += (int)y;
+    totals -= (LeftZeroPoint(position) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
+    totals -= points.values * (int)LoadShared(sumsOfLines[down / 4], NON_PRIVATE)[down % 4];
+#endif
+    return totals;
+}
+
+// A thread accumulates blocks of 4 x 4 elements, interleaved with those of its wave so that 32 threads read few
+// distinct words of shared memory.
+static const uint threadRows = WAVE_ROWS / 4, threadColumns = WAVE_COLUMNS / 8;
+static const uint totalsDown = threadRows, totalsAcross = threadColumns / 4;
+typedef int4 SumMatrix;
+static uint wave, lane;  // the thread's wave of 32 in its group, and the thread in its wave
+#define GroupBarrier() GroupMemoryBarrierWithGroupSync()
+
+SumMatrix Filled(int entry) { return int4(entry, entry, entry, entry); }
+
+// The first of a thread's rows and of its columns in the tile, by fours
+uint2 OwnFours(uint waveTop, uint waveLeft)
+{
+    return uint2(waveTop / 4 + lane / 16 * 2 + lane % 2, waveLeft / 4 + lane / 2 % 8);
+}
+
+// Accumulates a tile's products
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+{
+    const uint2 own = OwnFours(waveTop, waveLeft);
+    [loop]
+    for (uint k = 0; k < TILE_DEPTH; k += 16)
+    {
+        uint4 b[threadColumns];
+        uint j;
+        [unroll]
+        for (j = 0; j < threadColumns; j++)
+            b[j] = tiles[RightIndex(own.y * 4 + j / 4 * 32 + j % 4, k)];
+        [unroll]
+        for (uint i = 0; i < threadRows; i++)
+        {
+            const uint4 a = tiles[LeftIndex(own.x * 4 + i / 4 * 16 + i % 4, k)];
+            [unroll]
+            for (j = 0; j < threadColumns; j++)
+                totals[i][j / 4][j % 4] = Dot16(a, b[j], totals[i][j / 4][j % 4]);
+        }
+    }
+}
+
+// Stores a thread's sums of the tile at `top` and `left`
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
+{
+    GroupBarrier();
+    const uint2 own = OwnFours(waveTop, waveLeft);
+    uint i;
+    [unroll]
+    for (uint c = 0; c < threadColumns; c += sumsAcross)
+    {
+        const uint x = left + (own.y + c / 4 * 8) * 4 + c % 4;
+        const Four four = FourAt(number, x, end);
+        const ZeroPoints points = ZeroPointsAt(four, x - left);
+        [unroll]
+        for (i = 0; i < threadRows; i += sumsDown)
+        {
+            const uint y = top + own.x * 4 + i / 4 * 16 + i % 4;
+            int4 some = totals[i][c / 4];
+            [unroll]
+            for (uint e = 0; e < sumsDown && sumsDown > 1; e++)
+                some[e] = totals[i + e][c / 4][c % 4];
+            StoreFour(part, number, y, x, four, WithoutZeroPoints(four, points, part, y, y - top, some));
+        }
+    }
+}
+#endif
+
+// What is known of a factor that is a matrix
+struct MatrixReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first row or column
+};
+
+#define LeftFactor(at) scratch[at]
+
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more.
+void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out LeftVector next[leftLoads])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint k = product + LeftPosition(thread, i).y, from = reader.from[i / leftPieces];
-        const uint at = from + (LEFT_VECTOR > 1 && LEFT_ALONG ? k : k * leftDepthStep);
+        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
+        const bool isThere = (leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
+            && position.x < matrixRows && position.y < end;
+        uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
         next[i] = (LeftVector)leftSigns;
-        if (from != NOWHERE && k < end)
-#if LEFT_VECTOR == 1
-            next[i] = scratch[at / 4] >> (at % 4 * 8);
+        if (isThere)
+            next[i] = LeftFactor(at);
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint2 position = LeftPosition(thread, i * leftPieces);
+        const bool isThere = leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits;
+#if LEFT_VECTOR == 4 && !LEFT_ALONG
+        uint4 words[4];  // of four lines
+        uint e;
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+            const uint first = i * 16 + word * 4;
+            const uint4 bytes = Transposed(uint4(next[first], next[first + 1], next[first + 2], next[first + 3]));
+            [unroll]
+            for (e = 0; e < 4; e++)
+                words[e][word] = bytes[e] ^ leftSigns;
+        }
+        [unroll]
+        for (e = 0; e < 4; e++)
+            if (isThere)
+                StoreShared(tiles[LeftIndex(position.x + e, position.y)], words[e], NON_PRIVATE);
 #else
-            next[i] = scratch[at / LEFT_VECTOR];
+        uint4 words;
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if LEFT_VECTOR == 1
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 4; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 4 + e] & 0xff) << (e * 8);
+#else
+            words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 4)][word % (LEFT_VECTOR / 4)];
 #endif
+        }
+        if (isThere)
+            StoreShared(tiles[LeftIndex(position.x, position.y)], words ^ leftSigns, NON_PRIVATE);
+#endif
+
     }
 }
 
@@ -1599,7 +1724,6 @@ struct RightReader
     Pixel pixels[rightPixels];
     Step step;  // the next tile's, with WHOLE_TAPS
     uint outside;  // four zero points
-    int sums[rightStores];  // of the bytes stored so far
 };
 
 RightReader OpenRight(uint number, uint first, uint thread, uint begin)
@@ -1654,205 +1778,48 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 #endif
 }
 
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < leftStores; i++)
-    {
-        const uint4 words = LeftWords(next, i) ^ leftSigns;
-        const uint2 position = LeftPlace(thread, i);
-#if LEFT_SUMS
-        [unroll]
-        for (uint word = 0; word < 4; word++)
-            reader.sums[i] = Dot4(words[word], 0x01010101, reader.sums[i]);
-#endif
-        if (leftUnits % NUM_THREADS == 0 || thread + i / leftPerUnit * NUM_THREADS < leftUnits)
-            StoreShared(tiles[position.x * leftPitch + position.y / 16], words, NON_PRIVATE);
-    }
-}
-
-#if LEFT_SUMS
-// Stores the sums of what was put to shared memory, one per 16 bytes of a line
-void PutLeftSums(uint thread, LeftReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < leftStores; i++)
-    {
-        const uint2 position = LeftPlace(thread, i);
-        if (position.x < leftLines && position.y < TILE_DEPTH)
-            StoreWord(tiles[leftSumsStart + position.x * lineSums + position.y / 64][position.y / 16 % 4],
-                (uint)reader.sums[i], NON_PRIVATE);
-    }
-}
-
-int LeftSum(uint index)
-{
-    int4 sums = 0;
-    [unroll]
-    for (uint i = 0; i < lineSums; i++)
-        sums += (int4)LoadShared(tiles[leftSumsStart + index * lineSums + i], NON_PRIVATE);
-    return sums[0] + sums[1] + sums[2] + sums[3];
-}
-#endif
-
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightStores; i++)
+    for (uint i = 0; i < rightEach; i++)
     {
-        const uint4 words = RightWords(next, i) ^ rightSigns;
-        const uint2 position = RightPlace(thread, i);
-#if RIGHT_SUMS
+        const uint2 position = RightPosition(thread, i * rightPieces);
+        const bool isThere = rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits;
+#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
+        uint4 words[4];  // of four lines
+        uint e;
         [unroll]
         for (uint word = 0; word < 4; word++)
-            reader.sums[i] = Dot4(words[word], 0x01010101, reader.sums[i]);
-#endif
-        if (rightUnits % NUM_THREADS == 0 || thread + i / rightPerUnit * NUM_THREADS < rightUnits)
-            StoreShared(tiles[rightStart + position.x * rightPitch + position.y / 16], words, NON_PRIVATE);
-    }
-}
-
-#if RIGHT_SUMS
-// Stores the sums of what was put to shared memory, one per 16 bytes of a line
-void PutRightSums(uint thread, RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightStores; i++)
-    {
-        const uint2 position = RightPlace(thread, i);
-        if (position.x < rightLines && position.y < TILE_DEPTH)
-            StoreWord(tiles[rightSumsStart + position.x * lineSums + position.y / 64][position.y / 16 % 4],
-                (uint)reader.sums[i], NON_PRIVATE);
-    }
-}
-
-int RightSum(uint index)
-{
-    int4 sums = 0;
-    [unroll]
-    for (uint i = 0; i < lineSums; i++)
-        sums += (int4)LoadShared(tiles[rightSumsStart + index * lineSums + i], NON_PRIVATE);
-    return sums[0] + sums[1] + sums[2] + sums[3];
-}
-#endif
-
-// Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
-void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
-{
-    // Drivers unroll this: if DXC did, dot products of bytes would take it more than a second.
-    for (uint k = 0; k < stepDepth; k += matrixProducts)
-    {
-        const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
-        const uint inTap = k % TILE_DEPTH;
-        LeftMatrix a[totalsDown];
-        uint i;
-        [unroll]
-        for (i = 0; i < totalsDown; i++)
-            a[i] = LeftFragment(waveTop + i * 16, k);
-        [unroll]
-        for (uint j = 0; j < totalsAcross; j++)
         {
-            const RightMatrix b = RightFragment(column + j * 16, inTap);
+            const uint first = i * 16 + word * 4;
+            const uint4 bytes = Transposed(uint4(next[first], next[first + 1], next[first + 2], next[first + 3]));
             [unroll]
-            for (i = 0; i < totalsDown; i++)
-                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
+            for (e = 0; e < 4; e++)
+                words[e][word] = bytes[e] ^ rightSigns;
         }
-    }
-}
-
-// The zero points of the right factor's columns, for four sums, and the sums of these columns
-struct ZeroPoints
-{
-    int4 values;
-    int4 sums;
-};
-
-// `across`: the first of the columns in the tile
-ZeroPoints ZeroPointsAt(Four four, uint across)
-{
-    ZeroPoints points;
-    [unroll]
-    for (uint e = 0; e < 4; e++)
-    {
-        points.values[e] = RightZeroPoint(four.positions[e]) - (RIGHT_UNSIGNED ? 128 : 0);
-#if RIGHT_SUMS
-        points.sums[e] = RightSum(across + e);
+        [unroll]
+        for (e = 0; e < 4; e++)
+            if (isThere)
+                StoreShared(tiles[RightIndex(position.x + e, position.y)], words[e], NON_PRIVATE);
 #else
-        points.sums[e] = 0;
-#endif
-    }
-    return points;
-}
-
-// Accounts for the zero points x and y, given sums of the raw bytes' products: sum((a - x) (b - y)) = sum(a b) -
-// x sum(b - y) - y sum(a). `row` is in the tile that starts at `top`.
-int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint top, uint row, int4 totals)
-{
-#if RIGHT_SUMS
-    const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
-    List position = four.positions[0];
-    position.entries[ROW_AXIS] += (int)(top + row);
-    totals -= (LeftZeroPoint(position) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
-#endif
-#if LEFT_SUMS
-    totals -= points.values * LeftSum(row);
-#endif
-    return totals;
-}
-
-// Which four sums of a block a lane stores in a turn: how many fours down and across. If OUTPUT_DOWN, four lanes take
-// the 16 rows of a column, which are contiguous.
-uint2 FourOf(uint turn)
-{
-    const uint fours = sumColumns / sumsAcross;  // side by side
-    return OUTPUT_DOWN ? uint2(lane % 4, turn * 8 + lane / 4) : uint2(turn * (32 / fours) + lane / fours, lane % fours);
-}
-
-// Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
-// rows at a time.
-void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
-    SumMatrix totals[totalsDown][totalsAcross])
-{
-    const uint own = wave * sumEach, turns = sumColumns / 8;  // of 32 lanes that store four sums each
-    const uint places = OUTPUT_DOWN ? turns : 1;  // columns of a lane
-    uint i, j;
-    [unroll]
-    for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
-    {
-        const uint first = waveLeft + j;
-        Four four[places];
-        uint n;
+        uint4 words;
         [unroll]
-        for (n = 0; n < places; n++)
-            four[n] = FourAt(number, left + first + FourOf(n).y * sumsAcross, end);
-        const ZeroPoints points = ZeroPointsAt(four[0], first + FourOf(0).y * 4);
-        [unroll]
-        for (i = 0; i < totalsDown; i++)
+        for (uint word = 0; word < 4; word++)
         {
-            WaveBarrier();
+#if RIGHT_VECTOR == 1
+            words[word] = 0;
             [unroll]
-            for (uint b = 0; b < sumColumns; b += 16)
-                PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
-            WaveBarrier();
-            for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
-            {
-                const uint2 place = FourOf(n);
-                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x : place.x * sumPitch + place.y;
-                const int4 sums = asint(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + place.x * sumsDown, column = left + first + place.y * sumsAcross;
-                StoreFour(isWhole, part, number, top + row, column, four[n % places],
-                    WithoutZeroPoints(four[0], points, part, top, row, sums));
-            }
+            for (uint e = 0; e < 4; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 4 + e] & 0xff) << (e * 8);
+#else
+            words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 4)][word % (RIGHT_VECTOR / 4)];
+#endif
         }
-    }
-}
+        if (isThere)
+            StoreShared(tiles[RightIndex(position.x, position.y)], words ^ rightSigns, NON_PRIVATE);
+#endif
 
-// Stores a group's sums
-void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
-    SumMatrix totals[totalsDown][totalsAcross])
-{
-    GroupBarrier();
-    StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
+    }
 }
 
 // What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
@@ -1883,13 +1850,8 @@ void Contract(uint item, uint thread)
     const uint part = SPLIT_K ? DivideBySize(above, outer) : 0, next = above - part * outer.size;
     const uint tile = PHASED ? next : least, number = PHASED ? least : next;
 
-    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
-    Dimension high = walk[3];
-    if (firstDown + high.size > tilesDown)
-        high = walk[4];
-    const uint across = DivideBySize(within, high);
-    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
+    const uint down = DivideBySize(tile, walk[2]);
+    const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     EnterPhase(number);
     const uint leftBase = leftFirst + number * leftMatrixStep;
@@ -1906,8 +1868,12 @@ void Contract(uint item, uint thread)
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
-    LeftReader leftReader = OpenLeft(leftBase, top, thread);
+    MatrixReader leftReader = { leftBase, top };
     RightReader rightReader = OpenRight(number, left, thread, begin);
+    int lineSums[linesEach];
+    [unroll]
+    for (i = 0; i < linesEach; i++)
+        lineSums[i] = 0;
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
     RightVector Ahead(nextRight, AHEAD)[rightLoads];
     uint ahead;
@@ -1929,6 +1895,7 @@ void Contract(uint item, uint thread)
             FetchLeft(thread, leftReader, product + ahead * stepDepth, end, Ahead(nextLeft, ahead));
             FetchRight(thread, rightReader, product + ahead * stepDepth, end, Ahead(nextRight, ahead));
             MultiplyTile(waveTop, waveLeft, totals);
+            AddLines(thread, lineSums);
             if (ahead + 1 < AHEAD || product < end)
             {
                 GroupBarrier();
@@ -1941,13 +1908,7 @@ void Contract(uint item, uint thread)
             break;
     }
 
-    GroupBarrier();
-#if LEFT_SUMS
-    PutLeftSums(thread, leftReader);
-#endif
-#if RIGHT_SUMS
-    PutRightSums(thread, rightReader);
-#endif
+    PutLineSums(thread, lineSums);
     StoreTile(part, number, top, left, waveTop, waveLeft, columnsEnd, totals);
 }
 #endif

@@ -39,7 +39,7 @@
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 // In pass 4 only, where matrices have at most 4 rows:
 //   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and rows and columns are
-//              swapped, also in pass 3; else 0
+//              swapped; else 0
 //   RIGHT_VECTOR is the number of elements in 16 bytes: 8 float16 values, else 4.
 //   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8
 //   REDUCTION_THREADS  threads that share the products of the same columns: a power of 2, no fewer than the columns of
@@ -217,7 +217,7 @@ struct Dimension
 {
 #if PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
-    Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
+    Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
     int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], bSizes[2], bStrides[2], cSizes[2], cStrides[2],
         outputStrides[2];
     Activation activations[ACTIVATION_COUNT];
@@ -227,7 +227,6 @@ struct Dimension
     uint rightDepthStep;
     uint partDepth;  // products in a part of k
     uint parts;
-    uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
     float alpha;
     int r, isNone, isNone2, r2, k2;
@@ -781,9 +780,8 @@ uint PartOf(uint part, uint number, uint y, uint x)
 
 #if PASS == 2 || PASS == 3
 #define TO_PARTS (SPLIT_K && PASS == 2)
-// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
-static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
+// A thread stores four adjacent sums of a row at a time, or of a column if OUTPUT_DOWN.
+static const uint sumsDown = OUTPUT_DOWN ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 // Where four sums go in the output, apart from their row
@@ -809,10 +807,10 @@ Four FourAt(uint number, uint x, uint end)
     return four;
 }
 
-// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
-void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
+// Stores four elements, or their partial sums
+void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
 {
-    if (!isWhole && (y >= matrixRows || !four.isThere))
+    if (y >= matrixRows || !four.isThere)
         return;
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
@@ -832,7 +830,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
+        if (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows)
             StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
 #endif
 #endif
@@ -865,7 +863,7 @@ void AddParts(uint group, uint thread)
         totals += shares[(thread + other * beside) % NUM_THREADS];
 #endif
     if (end > 0 && share == 0)
-        StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
+        StoreFour(0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
@@ -931,22 +929,10 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-// Shared memory: a tile of each factor, whose lines are those in memory; after the k-loop, 16 rows of each wave's sums,
-// 16 or 32 columns at a time. Where threads store along rows, 32 columns fill more of a cache line, but take registers
-// that only tall waves use anyway. Lines, and rows of sums or columns where threads store these, are padded so that the
-// stores of matrices and the loads of four sums have few bank conflicts.
+// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
 static const uint leftPitch = leftAcross / 8 + 1, rightPitch = rightAcross / 8 + 1;
 static const uint rightStart = (LEFT_ALONG ? TILE_ROWS : stepDepth) * leftPitch;
 static const uint tilesSize = rightStart + ((RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH)) * rightPitch;
-static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
-static const uint sumPitch = sumsDown == 4 ? 5 : sumColumns == 32 ? 10 : 6;
-static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSize = NUM_THREADS / 32 * sumEach;
-groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
-
-static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
-static uint lane;  // the thread in its wave
-#define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
-#define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
 // The vector of a line at k, in a tile that begins at `start`
 uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
 {
@@ -955,101 +941,74 @@ uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
 
 #define LeftIndex(row, k) IndexOf(LEFT_ALONG, 0, leftPitch, row, k)
 #define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
+
+static uint lane;  // the thread in its wave
+#define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
+#define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
 #define LeftFragment(row, k) LoadLeft(tiles[LeftIndex(row, k)], LEFT_ALONG ? 0 : 1, leftPitch, NON_PRIVATE)
 #define RightFragment(column, k) LoadRight(tiles[RightIndex(column, k)], RIGHT_ALONG ? 1 : 0, rightPitch, NON_PRIVATE)
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
-// Accumulates a tile's products for a wave, 16 products of each sum per turn. A turn's fragments are loaded while those
-// of the turn before are multiplied.
+// After the k-loop, shared memory holds 16 x 16 sums of each wave, in lines padded to avoid bank conflicts.
+static const uint matrixProducts = 16;  // k of one matrix multiplication
+static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
+static const uint sumPitch = OUTPUT_DOWN ? 5 : 6, sumSize = 16 * sumPitch, sumsSize = NUM_THREADS / 32 * sumSize;
+groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
+
+// Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint turns = TILE_DEPTH / 16;
-    LeftMatrix a[turns][totalsDown];
-    RightMatrix b[turns][totalsAcross];
-    [unroll]
-    for (uint turn = 0; turn <= turns; turn++)
+    // Drivers unroll this.
+    for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
-        uint i, j;
-        if (turn < turns)
+        const uint column = waveLeft, inTap = k;
+        LeftMatrix a[totalsDown];
+        uint i;
+        [unroll]
+        for (i = 0; i < totalsDown; i++)
+            a[i] = LeftFragment(waveTop + i * 16, k);
+        [unroll]
+        for (uint j = 0; j < totalsAcross; j++)
         {
-            if (turn > 0)
-                WaveBarrier();  // else compilers load the fragments of all turns up front
+            const RightMatrix b = RightFragment(column + j * 16, inTap);
             [unroll]
             for (i = 0; i < totalsDown; i++)
-                a[turn][i] = LeftFragment(waveTop + i * 16, turn * 16);
-            [unroll]
-            for (j = 0; j < totalsAcross; j++)
-                b[turn][j] = RightFragment(waveLeft + j * 16, turn * 16);
-        }
-        if (turn > 0)
-        {
-            [unroll]
-            for (j = 0; j < totalsAcross; j++)
-                [unroll]
-                for (i = 0; i < totalsDown; i++)
-                    totals[i][j] = MultiplyAdd(a[turn - 1][i], b[turn - 1][j], totals[i][j]);
+                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
         }
     }
 }
 
-// Which four sums of a block a lane stores in a turn: how many fours down and across. If OUTPUT_DOWN, four lanes take
-// the 16 rows of a column, which are contiguous.
-uint2 FourOf(uint turn)
-{
-    const uint fours = sumColumns / sumsAcross;  // side by side
-    return OUTPUT_DOWN ? uint2(lane % 4, turn * 8 + lane / 4) : uint2(turn * (32 / fours) + lane / fours, lane % fours);
-}
-
-// Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
-// rows at a time.
-void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+// Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory, matrix
+// by matrix: in rows, or in columns if OUTPUT_DOWN, of which each lane stores four sums.
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumEach, turns = sumColumns / 8;  // of 32 lanes that store four sums each
-    const uint places = OUTPUT_DOWN ? turns : 1;  // columns of a lane
-    uint i, j;
+    const uint own = wave * sumSize, lineNumber = lane / 4, first = lane % 4 * 4;
+    uint i, j, n;
+    GroupBarrier();
     [unroll]
-    for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
+    for (j = 0; j < totalsAcross; j++)
     {
-        const uint first = waveLeft + j;
-        Four four[places];
-        uint n;
+        Four four[2];  // columns of a lane, the same ones unless OUTPUT_DOWN
         [unroll]
-        for (n = 0; n < places; n++)
-            four[n] = FourAt(number, left + first + FourOf(n).y * sumsAcross, end);
+        for (n = 0; n < 2; n++)
+            four[n] = FourAt(number, left + waveLeft + j * 16 + (OUTPUT_DOWN ? n * 8 + lineNumber : first), end);
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
             WaveBarrier();
-            [unroll]
-            for (uint b = 0; b < sumColumns; b += 16)
-                PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
+            PutSums(own, totals[i][j]);
             WaveBarrier();
-            for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
+            for (n = 0; n < 2; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const uint2 place = FourOf(n);
-                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x : place.x * sumPitch + place.y;
-                const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + place.x * sumsDown, column = left + first + place.y * sumsAcross;
-                StoreFour(isWhole, part, number, top + row, column, four[n % places], sums);
+                const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lineNumber) * sumPitch + lane % 4],
+                    NON_PRIVATE));
+                const uint row = waveTop + i * 16 + (OUTPUT_DOWN ? first : n * 8 + lineNumber);
+                const uint column = waveLeft + j * 16 + (OUTPUT_DOWN ? n * 8 + lineNumber : first);
+                StoreFour(part, number, top + row, left + column, four[n], sums);
             }
         }
     }
-}
-
-// Stores a group's sums
-void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
-    SumMatrix totals[totalsDown][totalsAcross])
-{
-    GroupBarrier();
-    // Tests keep compilers from loading the next sums while they store the last ones, so whole tiles have a copy
-    // without them. It takes registers, which waves of 64 x 64 sums have to spare: they are resident in pairs in any
-    // case.
-    const bool hasCopy = WAVE_ROWS * WAVE_COLUMNS >= 4096;
-    if (hasCopy && top + TILE_ROWS <= matrixRows && left + TILE_COLUMNS <= matrixColumns)
-        StoreWave(true, part, number, top, left, waveTop, waveLeft, end, totals);
-    else
-        StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 #else
 // padded by one to avoid bank conflicts
@@ -1120,7 +1079,7 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
             [unroll]
             for (uint e = 0; e < sumsDown && sumsDown > 1; e++)
                 some[e] = totals[i + e][c / 4][c % 4];
-            StoreFour(false, part, number, y, x, four, some);
+            StoreFour(part, number, y, x, four, some);
         }
     }
 }
@@ -1133,9 +1092,12 @@ struct MatrixReader
     uint first;  // the tile's first row or column
 };
 
+#define LeftFactor(at) aTensor[at]
+#define RightFactor(at) bTensor[at]
+
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie
-// apart by the same distances in every tile, since the group loads whole lines at a time.
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie apart by the
+// same distances in every tile, since the group loads whole lines at a time.
 void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
@@ -1147,17 +1109,14 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         const bool isThere = (leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
             && position.x < matrixRows && position.y < end;
-        next[i] = (LeftVector)0;
-#if COOPERATIVE_MATRIX || LEFT_VECTOR == 1
+        uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
         const uint2 apart = LeftPosition(0, i);
-        const uint at = begin + product * leftDepthStep / LEFT_VECTOR + apart.x * step / LEFT_VECTOR
-            + apart.y * leftDepthStep / LEFT_VECTOR;
+        if (COOPERATIVE_MATRIX || LEFT_VECTOR == 1)
+            at = begin + product * leftDepthStep / LEFT_VECTOR + apart.x * step / LEFT_VECTOR
+                + apart.y * leftDepthStep / LEFT_VECTOR;
+        next[i] = (LeftVector)0;
         if (isThere)
-            next[i] = aTensor[at];
-#else
-        if (isThere)
-            next[i] = aTensor[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
-#endif
+            next[i] = LeftFactor(at);
     }
 }
 
@@ -1169,18 +1128,22 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
         const uint2 position = LeftPosition(thread, i * leftPieces);
         const bool isThere = leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits;
 #if COOPERATIVE_MATRIX
-        uint4 words;  // 8 elements
+        uint4 words;
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
 #if LEFT_VECTOR == 1
-            words[word] = (uint)next[i * 8 + word * 2] | (uint)next[i * 8 + word * 2 + 1] << 16;
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 2; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 2 + e]) << (e * 16);
 #else
             words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
 #endif
         }
         if (isThere)
             StoreShared(tiles[LeftIndex(position.x, position.y)], words, NON_PRIVATE);
+
 #else
         const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
         uint e;
@@ -1200,8 +1163,8 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
 }
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie
-// apart by the same distances in every tile, since the group loads whole lines at a time.
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie apart by the
+// same distances in every tile, since the group loads whole lines at a time.
 void FetchRight(uint thread, MatrixReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
@@ -1213,17 +1176,14 @@ void FetchRight(uint thread, MatrixReader reader, uint product, uint end, out Ri
         const uint2 position = RightPosition(thread, i) + uint2(reader.first, product);
         const bool isThere = (rightUnits % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightUnits)
             && position.x < matrixColumns && position.y < end;
-        next[i] = (RightVector)0;
-#if COOPERATIVE_MATRIX || RIGHT_VECTOR == 1
+        uint at = (reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR;
         const uint2 apart = RightPosition(0, i);
-        const uint at = begin + product * rightDepthStep / RIGHT_VECTOR + apart.x * step / RIGHT_VECTOR
-            + apart.y * rightDepthStep / RIGHT_VECTOR;
+        if (COOPERATIVE_MATRIX || RIGHT_VECTOR == 1)
+            at = begin + product * rightDepthStep / RIGHT_VECTOR + apart.x * step / RIGHT_VECTOR
+                + apart.y * rightDepthStep / RIGHT_VECTOR;
+        next[i] = (RightVector)0;
         if (isThere)
-            next[i] = bTensor[at];
-#else
-        if (isThere)
-            next[i] = bTensor[(reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR];
-#endif
+            next[i] = RightFactor(at);
     }
 }
 
@@ -1235,18 +1195,22 @@ void PutRight(uint thread, RightVector next[rightLoads], inout MatrixReader read
         const uint2 position = RightPosition(thread, i * rightPieces);
         const bool isThere = rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits;
 #if COOPERATIVE_MATRIX
-        uint4 words;  // 8 elements
+        uint4 words;
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
 #if RIGHT_VECTOR == 1
-            words[word] = (uint)next[i * 8 + word * 2] | (uint)next[i * 8 + word * 2 + 1] << 16;
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 2; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 2 + e]) << (e * 16);
 #else
             words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
 #endif
         }
         if (isThere)
             StoreShared(tiles[RightIndex(position.x, position.y)], words, NON_PRIVATE);
+
 #else
         const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
         uint e;
@@ -1289,13 +1253,8 @@ void Contract(uint item, uint thread)
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
     const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
-    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
-    Dimension high = walk[3];
-    if (firstDown + high.size > tilesDown)
-        high = walk[4];
-    const uint across = DivideBySize(within, high);
-    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
+    const uint down = DivideBySize(tile, walk[2]);
+    const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
     const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
@@ -1389,7 +1348,7 @@ struct Step
     LeftVector left[TILE_ROWS * threadStep / LEFT_VECTOR];
 };
 
-Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint columnStep, uint product, uint end)
+Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint columnStep, uint product)
 {
     Step step;
     [unroll]
@@ -1397,11 +1356,11 @@ Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint colum
     {
         step.right[v] = (uint4)0;
 #if RIGHT_ALONG
-        if (product < end)
+        if (product < matrixDepth)
             step.right[v] = RIGHT_FACTOR[(rightFrom + min(column + v, matrixColumns - 1) * columnStep + product)
                 / RIGHT_VECTOR];
 #else
-        if (product + v < end)
+        if (product + v < matrixDepth)
             step.right[v] = RIGHT_FACTOR[(rightFrom + min(column, matrixColumns - RIGHT_VECTOR)
                 + (product + v) * rightDepthStep) / RIGHT_VECTOR];
 #endif
@@ -1411,31 +1370,20 @@ Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint colum
     {
         const uint y = i / (threadStep / LEFT_VECTOR), k = i % (threadStep / LEFT_VECTOR) * LEFT_VECTOR;
         step.left[i] = (LeftVector)0;
-        if (product + k < end)
+        if (product + k < matrixDepth)
             step.left[i] = LEFT_FACTOR[(leftFrom + y * rowStep + (product + k) * leftDepthStep) / LEFT_VECTOR];
     }
     return step;
 }
 
-// A few columns of all rows, or their partial sums. Their slices of the products interleave along k.
+// A few columns of all rows. Their slices of the products interleave along k.
 void ContractRows(uint item, uint thread)
 {
-    if (item >= walk[0].size * matrices * parts)
+    if (item >= walk[0].size * matrices)
         return;
-    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
-
-    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
-    Dimension high = walk[3];
-    if (firstDown + high.size > tilesDown)
-        high = walk[4];
-    const uint across = DivideBySize(within, high);
-    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
-
+    const uint number = DivideBySize(item, walk[0]), left = (item - number * walk[0].size) * TILE_COLUMNS;
     const List at = PositionOf(number, 0, 0);
     const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
-
     const uint slice = thread / sliceDistance % REDUCTION_THREADS;
     const uint beside = RIGHT_ALONG ? thread / REDUCTION_THREADS : thread % WIDTH;
     const uint column = left + beside * threadColumns;
@@ -1449,16 +1397,15 @@ void ContractRows(uint item, uint thread)
 
     // Beyond the last column results are never stored, so anything may be read; beyond the last product both factors
     // are 0.
-    const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
-    const uint first = begin + slice * threadStep;
-    Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
+    const uint first = slice * threadStep;
+    Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first);
     [loop]
-    for (uint product = first; product < end; product += REDUCTION_THREADS * threadStep)
+    for (uint product = first; product < matrixDepth; product += REDUCTION_THREADS * threadStep)
     {
         // Prefetched while the current products are used. Not `step = next` up here: in DXIL, DXC 1.8 drops a copy
         // whose source is overwritten before it is used.
         const Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep,
-            product + REDUCTION_THREADS * threadStep, end);
+            product + REDUCTION_THREADS * threadStep);
         [unroll]
         for (y = 0; y < TILE_ROWS; y++)
             [unroll]
@@ -1523,12 +1470,8 @@ void ContractRows(uint item, uint thread)
     [unroll]
     for (y = 0; y < TILE_ROWS; y++)
     {
-#if SPLIT_K
-        scratch[PartOf(part, number, y, x)] = asuint(totals[y]);
-#else
-        const List at = PositionOf(number, y, x);
-        outputTensor[OffsetInOutput(at)] = (OUTPUT_STORED)Finished(at, totals[y]);
-#endif
+        const List position = PositionOf(number, y, x);
+        outputTensor[OffsetInOutput(position)] = (OUTPUT_STORED)Finished(position, totals[y]);
     }
 }
 #endif

@@ -888,6 +888,7 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
     [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 // Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
 [[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
@@ -899,7 +900,6 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
-[[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(61)]] uint LoadWord([[vk::ext_reference]] uint from, [[vk::ext_literal]] uint operands);
 
 // Shared memory: a tile of weights and one of factors, with a line for each row or column, then where these lines start
@@ -921,10 +921,12 @@ groupshared uint4 tiles[positionsStart + (tileRows + TILE_COLUMNS + 3) / 4];
 
 static const uint totalsDown = OWN_ROWS / 16, totalsAcross = OWN_COLUMNS / 16;
 #define AHEAD (tileRows > 64 ? 1 : TILE_DEPTH == 128 ? 4 : 2)  // tiles prefetched into registers, as these allow
+#define LeftIndex(row, k) ((row) * leftPitch + (k) / 8)
+#define RightIndex(column, k) (rightStart + (column) * rightPitch + (k) / 8)
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
-#define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 8], 0, leftPitch, NON_PRIVATE)
-#define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 8], 1, rightPitch, NON_PRIVATE)
+#define LeftFragment(row, k) LoadLeft(tiles[LeftIndex(row, k)], 0, leftPitch, NON_PRIVATE)
+#define RightFragment(column, k) LoadRight(tiles[RightIndex(column, k)], 1, rightPitch, NON_PRIVATE)
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
 // Accumulates a tile's products for a wave

@@ -925,7 +925,7 @@ typedef struct dmlops_plan_Rates {
 
 typedef struct dmlops_plan_Choice {
     dmlops_plan_Tile tile;
-    int64_t parts;
+    dmlops_plan_Split split;
     int64_t time;
 } dmlops_plan_Choice;
 
@@ -1007,25 +1007,11 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t rightDepthStep;
     int64_t partDepth;
     int64_t parts;
-    int64_t tilesDown;
     int64_t groupColumns;
     dmlops_plan_int_8 taps;
     dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_ContractionParams;
-
-typedef struct dmlops_plan_Skinny {
-    dmlops_plan_Matrices matrices;
-    dmlops_plan_Tensor right;
-} dmlops_plan_Skinny;
-
-typedef struct dmlops_plan_SkinnyThreads {
-    int64_t columns;
-    int64_t step;
-    int64_t reducing;
-    int64_t across;
-    dmlops_plan_Split split;
-} dmlops_plan_SkinnyThreads;
 
 typedef struct dmlops_plan_Packing {
     int64_t items;
@@ -2216,7 +2202,6 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->rightDepthStep);
     dmlops_put_word(planning, record->partDepth);
     dmlops_put_word(planning, record->parts);
-    dmlops_put_word(planning, record->tilesDown);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->taps.items, record->taps.count);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
@@ -2599,18 +2584,14 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, int64_t parts);
-DMLOPS_CALLED void dmlops_plan_choose_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
+    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
     int64_t down, int64_t across, dmlops_plan_Split* result);
-DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Choice* chosen, dmlops_plan_Split* result);
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
+DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, int is_cooperative, dmlops_plan_Product* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result);
@@ -2618,7 +2599,6 @@ DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const
     dmlops_plan_Split* split, int in_parts, int64_t packed);
 DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed);
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Product* product);
@@ -2630,14 +2610,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, const
     dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
-DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result);
+DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* matrices);
 DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_skinny_threads(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_SkinnyThreads* result);
 DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
@@ -2705,16 +2683,7 @@ DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlo
     int64_t lines, int64_t depth, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile_12* result);
-DMLOPS_CALLED int64_t dmlops_plan_byte_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
-DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* pair);
-DMLOPS_CALLED void dmlops_plan_choose_matrix_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Choice* result);
-DMLOPS_CALLED void dmlops_plan_byte_window_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Choice* result);
 DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result);
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
@@ -4469,18 +4438,12 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The tiles of all matrices. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, tile->rows),
-        dmlops_plan_ceil_div(planning, found->columns, tile->columns)), found->count);
-}
-
 /* Nanoseconds that the product takes, apart from what is the same for all tiles. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, int64_t parts) {
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_tile_count(planning, found, tile), parts);
-    int64_t steps = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, found->depth, parts), tile->depth);
+    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split) {
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(split->down,
+        split->across), found->count), split->parts);
+    int64_t steps = dmlops_plan_ceil_div(planning, split->products, tile->depth);
     int64_t area = dmlops_multiply(tile->rows, tile->columns);
     int64_t alone = dmlops_plan_times(planning, steps, dmlops_add(rates->latency,
         dmlops_divide(dmlops_multiply(dmlops_multiply(area, tile->depth), 100), dmlops_multiply(rates->arithmetic,
@@ -4493,59 +4456,13 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dml
     int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone), dmlops_plan_times(planning,
         dmlops_plan_ceil_div(planning, groups, 132), busy));
     time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
-    if (parts > 1) {
+    if (split->parts > 1) {
         int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
             found->count);
-        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, parts, dmlops_divide(dmlops_multiply(8,
-            sums), 2333))));
+        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, split->parts,
+            dmlops_divide(dmlops_multiply(8, sums), 2333))));
     }
     return time;
-}
-
-/* The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so on, as far as
-   k is deep enough; one unless it `may_split`. */
-DMLOPS_CALLED void dmlops_plan_choose_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
-    dmlops_plan_Choice best;
-    best.tile = *tile;
-    best.parts = 1;
-    best.time = dmlops_plan_tile_time(planning, found, tile, rates, 1);
-    int64_t tiles = dmlops_plan_tile_count(planning, found, tile);
-    int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_max(dmlops_multiply(2, tile->depth), 64)),
-        128) : 1;
-    for (int64_t rounds = 1; rounds < dmlops_add(dmlops_multiply(2, tile->resident), 1); ++rounds) {
-        int64_t parts = dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), tiles), most);
-        if (parts > best.parts) {
-            int64_t time = dmlops_plan_tile_time(planning, found, tile, rates, parts);
-            if (time < best.time) {
-                dmlops_plan_Choice made_1;
-                made_1.tile = *tile;
-                made_1.parts = parts;
-                made_1.time = time;
-                best = made_1;
-            }
-        }
-    }
-    *result = best;
-    return;
-}
-
-/* The candidate that takes the least time, with its parts of k. */
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
-    dmlops_plan_Choice best;
-    dmlops_plan_choose_parts(planning, found, &tiles->items[dmlops_item(planning, 0, tiles->count)], rates, may_split,
-        &best);
-    for (int64_t each_1 = 0; each_1 < tiles->count; ++each_1) {
-        const dmlops_plan_Tile* tile = &tiles->items[each_1];
-        dmlops_plan_Choice choice;
-        dmlops_plan_choose_parts(planning, found, tile, rates, may_split, &choice);
-        if (choice.time < best.time) {
-            best = choice;
-        }
-    }
-    *result = best;
-    return;
 }
 
 /* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
@@ -4560,13 +4477,54 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
     return;
 }
 
-/* The division of work. */
-DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Choice* chosen, dmlops_plan_Split* result) {
-    const dmlops_plan_Tile * tile = &chosen->tile;
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-    dmlops_plan_split_into(planning, chosen->parts, found->depth, tile->depth, down, across, result);
+/* The candidate that takes the least time, with k in as many parts as take the least, among those that fill all
+   multiprocessors once, twice, and so on, as far as k is deep enough; in one unless it `may_split`. */
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
+    dmlops_plan_Split made_1;
+    made_1.down = 1;
+    made_1.across = 1;
+    made_1.parts = 1;
+    made_1.products = 1;
+    dmlops_plan_Choice best;
+    best.tile = tiles->items[dmlops_item(planning, 0, tiles->count)];
+    best.split = made_1;
+    best.time = INT64_C(4611686018427387904);
+    for (int64_t each_2 = 0; each_2 < tiles->count; ++each_2) {
+        const dmlops_plan_Tile* tile = &tiles->items[each_2];
+        int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+        int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+        int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+        int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_max(dmlops_multiply(2, tile->depth),
+            64)), 128) : 1;
+        for (int64_t rounds = 0; rounds < dmlops_add(dmlops_multiply(2, tile->resident), 1); ++rounds) {
+            int64_t parts = dmlops_max(dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), groups), most), 1);
+            dmlops_plan_Split split;
+            dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, &split);
+            int64_t time = dmlops_plan_tile_time(planning, found, tile, rates, &split);
+            if (time < best.time) {
+                dmlops_plan_Choice made_3;
+                made_3.tile = *tile;
+                made_3.split = split;
+                made_3.time = time;
+                best = made_3;
+            }
+        }
+    }
+    *result = best;
+    return;
+}
+
+/* The product by a tile, with partial sums if k is split. */
+DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, int is_cooperative, dmlops_plan_Product* result) {
+    (void)planning;
+    result->tile = chosen->tile;
+    result->split = chosen->split;
+    result->in_parts = chosen->split.parts > 1;
+    result->matrices = *found;
+    result->factors = *factors;
+    result->is_cooperative = is_cooperative;
     return;
 }
 
@@ -4668,19 +4626,11 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     }
 }
 
-/* The macros of the types of bytes. */
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->left.is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->right.is_signed);
-}
-
 /* The macros of the pass that multiplies bytes. UINT8 always has a zero point, as tiles hold it. */
 DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    dmlops_plan_define_signs(planning, op);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
-        !op->right.is_signed));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left ||
-        !op->left.is_signed));
+    int are_signed = op->left.is_signed && op->right.is_signed;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ZERO_POINTS"), (int64_t)(op->factors.lessens_left ||
+        op->factors.lessens_right || !are_signed));
     dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
         DMLOPS_CAPABILITY_DOT_PRODUCTS));
 }
@@ -4726,22 +4676,17 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* The constants of a pass. Groups walk the tiles of a matrix in bands. */
+/* The constants of a pass. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, const
     dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
-    int64_t height = dmlops_min(8, split->down);
-    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
-        height));
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_extents(planning, &found->sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(split->down, split->across));
     dmlops_plan_int_8_append(planning, &made_2, found->count);
-    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(height, split->across));
-    dmlops_plan_int_8_append(planning, &made_2, height);
-    dmlops_plan_int_8_append(planning, &made_2, last);
+    dmlops_plan_int_8_append(planning, &made_2, split->across);
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_int_8 made_4;
@@ -4771,7 +4716,6 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
     result->partDepth = split->products;
     result->parts = split->parts;
-    result->tilesDown = split->down;
     result->groupColumns = groups->columns;
     result->taps = window->numbers;
     dmlops_plan_int_64_copy(&result->elements, &op->constants.elements);
@@ -4779,44 +4723,35 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     return;
 }
 
-/* The transposed problem: rows and columns, and with them the factors, swapped. */
-DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+/* The matrices, transposed if they have too many rows: rows and columns, and with them the factors, swapped. Threads
+   store rows, contiguous or not. */
+DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result) {
     (void)planning;
+    if (found->rows <= 4) {
+        *result = *found;
+        result->is_down = 0;
+        return;
+    }
     *result = *found;
     result->row_axis = found->column_axis;
     result->column_axis = found->row_axis;
     result->rows = found->columns;
     result->columns = found->rows;
     result->is_down = 0;
-    result->run = 1;
     result->left = found->right;
     result->right = found->left;
     return;
 }
 
-/* The matrices, transposed if they have too many rows. Threads store rows, contiguous or not. */
-DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result) {
-    if (found->rows > 4) {
-        dmlops_plan_Matrices made_1;
-        dmlops_plan_transposed(planning, found, &made_1);
-        result->matrices = made_1;
-        result->right = op->left;
-        return;
+/* The bits of an element of the right factor, the contraction's left one if they are transposed; 0 for integers. */
+DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* matrices) {
+    (void)planning;
+    if (!op->left.is_float) {
+        return 0;
     }
-    if (found->is_down) {
-        dmlops_plan_Matrices made_2;
-        made_2 = *found;
-        made_2.is_down = 0;
-        made_2.run = 1;
-        result->matrices = made_2;
-        result->right = op->right;
-        return;
-    }
-    result->matrices = *found;
-    result->right = op->right;
-    return;
+    return (matrices->row_axis < matrices->column_axis) ? op->right.bits : op->left.bits;
 }
 
 /* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
@@ -4826,95 +4761,68 @@ DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_
     if (!found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
         return 0;
     }
-    dmlops_plan_Skinny skinny;
-    dmlops_plan_skinny_of(planning, op, found, &skinny);
-    const dmlops_plan_Matrices * matrices = &skinny.matrices;
-    const dmlops_plan_Tensor * right = &skinny.right;
-    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
+    dmlops_plan_Matrices matrices;
+    dmlops_plan_with_few_rows(planning, found, &matrices);
+    int64_t bits = dmlops_plan_right_bits(planning, op, &matrices);
+    int64_t columns = matrices.columns;
+    int64_t depth = matrices.depth;
+    if ((matrices.count > 132) && (dmlops_plan_times(planning, columns, depth) < 2048)) {
         return 0;
     }
-    int64_t vector = dmlops_divide(128, right->bits);
-    int64_t axis = matrices->column_axis;
-    int64_t columns = matrices->columns;
-    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
-        vector) == vector);
+    int has_groups = dmlops_plan_times(planning, columns, matrices.count) >= 512;
+    if ((bits == 0) || ((depth >= 16384) && !has_groups)) {
+        return 0;
+    }
+    int64_t vector = dmlops_divide(128, bits);
+    return dmlops_plan_side_vector(planning, &matrices.right, matrices.column_axis, columns, depth, vector) == vector;
 }
 
-/* As many threads as saturate a GPU. k is split if there are few groups even then. */
-DMLOPS_CALLED void dmlops_plan_skinny_threads(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_SkinnyThreads* result) {
-    int is_along = matrices->right.is_along;
-    int64_t columns = is_along ? 4 : vector;
-    int64_t step = is_along ? vector : 4;
-    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
-        matrices->count);
-    int64_t neighbors = is_along ? 1 : 4;
-    while (planning->reason == DMLOPS_REASON_NONE && ((neighbors > 1) && (shared < dmlops_multiply(neighbors, 128)))) {
-        neighbors = dmlops_divide(neighbors, 2);
-    }
-    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
-    int64_t reducing = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
-    int64_t across = dmlops_max(dmlops_divide(256, reducing), neighbors);
-    int64_t tiles = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, across));
-    int64_t groups = dmlops_plan_times(planning, tiles, matrices->count);
-    int64_t parts = 1;
-    if (groups < 128) {
-        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, 8192)), 1);
-    }
-    dmlops_plan_Split made_1;
-    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, tiles, &made_1);
-    result->columns = columns;
-    result->step = step;
-    result->reducing = reducing;
-    result->across = across;
-    result->split = made_1;
-    return;
-}
-
-/* One dispatch, followed by one if k is split. */
+/* One dispatch, of as many threads as saturate a GPU. In a group, `reducing` threads share the products of the same
+   columns, and `across` threads differ in their columns. */
 DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found) {
-    dmlops_plan_Skinny skinny;
-    dmlops_plan_skinny_of(planning, op, found, &skinny);
-    const dmlops_plan_Matrices * matrices = &skinny.matrices;
-    int64_t vector = dmlops_divide(128, skinny.right.bits);
-    dmlops_plan_SkinnyThreads threads;
-    dmlops_plan_skinny_threads(planning, matrices, vector, &threads);
-    const dmlops_plan_Split * split = &threads.split;
-    int in_parts = split->parts > 1;
-    dmlops_plan_begin_product(planning, matrices, split, in_parts, 0);
+    dmlops_plan_Matrices matrices;
+    dmlops_plan_with_few_rows(planning, found, &matrices);
+    const dmlops_plan_Side * left = &matrices.left;
+    int is_along = matrices.right.is_along;
+    int64_t vector = dmlops_divide(128, dmlops_plan_right_bits(planning, op, &matrices));
+    int64_t columns = is_along ? 4 : vector;
+    int64_t step = is_along ? vector : 4;
+    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices.columns, columns),
+        matrices.count);
+    int64_t neighbors = is_along ? 1 : dmlops_plan_power_below(planning, dmlops_divide(shared, 128), 4);
+    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices.depth, step));
+    int64_t reducing = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
+    int64_t across = dmlops_max(dmlops_divide(256, reducing), neighbors);
+    dmlops_plan_Split split;
+    dmlops_plan_split_into(planning, 1, matrices.depth, 1, 1, dmlops_plan_ceil_div(planning, matrices.columns,
+        dmlops_multiply(columns, across)), &split);
+    dmlops_plan_begin_product(planning, &matrices, &split, 0, 0);
     dmlops_out_share(planning);
-    const dmlops_plan_Side * left = &matrices->left;
-    int64_t in_group = dmlops_multiply(threads.reducing, threads.across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(op->number, 2));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, threads.step)
-        : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(reducing, across));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, step) : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
-    if (matrices->right.is_along) {
+    if (is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), threads.reducing);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), threads.across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), reducing);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
         DMLOPS_CAPABILITY_WAVE_OPERATIONS));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(threads.across, threads.columns));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(across, columns));
+    int64_t threads = dmlops_plan_times(planning, dmlops_plan_times(planning, split.across, matrices.count),
+        dmlops_multiply(reducing, across));
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
-        matrices->count), split->parts), in_group), in_group, 1, &groups);
+    dmlops_plan_grid(planning, threads, dmlops_multiply(reducing, across), 1, &groups);
     dmlops_plan_WindowConstants made_1;
     dmlops_plan_no_window(planning, &made_1);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, matrices, split, &made_1, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
+    dmlops_plan_ContractionParams made_2;
+    dmlops_plan_contraction_params(planning, op, &matrices, &split, &made_1, &groups, &made_2);
+    dmlops_put_ContractionParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
-    if (in_parts) {
-        dmlops_plan_WindowConstants made_2;
-        dmlops_plan_no_window(planning, &made_2);
-        dmlops_plan_add_parts(planning, op, matrices, split, &made_2);
-    }
 }
 
 /* The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns. */
@@ -5016,16 +4924,9 @@ DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dm
     rates.taps = 1;
     dmlops_plan_Tile_12 made_1;
     dmlops_plan_float_tiles(planning, found->depth, &made_1);
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &chosen);
-    dmlops_plan_Split split;
-    dmlops_plan_split_of(planning, found, &chosen, &split);
-    result->tile = chosen.tile;
-    result->split = split;
-    result->in_parts = split.parts > 1;
-    result->matrices = *found;
-    result->factors = *found;
-    result->is_cooperative = 0;
+    dmlops_plan_Choice made_2;
+    dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &made_2);
+    dmlops_plan_product_of(planning, &made_2, found, found, 0, result);
     return;
 }
 
@@ -5120,31 +5021,24 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
     rates.alone = 32;
     rates.element = 2;
     rates.taps = 1;
-    dmlops_plan_Tile_12 made_1;
-    dmlops_plan_cooperative_tiles(planning, &made_1);
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &chosen);
-    dmlops_plan_Split split;
-    dmlops_plan_split_of(planning, found, &chosen, &split);
     int64_t left = dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth, 8);
     int64_t right = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns, found->depth,
         8);
+    dmlops_plan_Side made_1;
+    made_1 = found->left;
+    made_1.vector = left;
     dmlops_plan_Side made_2;
-    made_2 = found->left;
-    made_2.vector = left;
-    dmlops_plan_Side made_3;
-    made_3 = found->right;
-    made_3.vector = right;
+    made_2 = found->right;
+    made_2.vector = right;
     dmlops_plan_Matrices factors;
     factors = *found;
-    factors.left = made_2;
-    factors.right = made_3;
-    result->tile = chosen.tile;
-    result->split = split;
-    result->in_parts = split.parts > 1;
-    result->matrices = *found;
-    result->factors = factors;
-    result->is_cooperative = 1;
+    factors.left = made_1;
+    factors.right = made_2;
+    dmlops_plan_Tile_12 made_3;
+    dmlops_plan_cooperative_tiles(planning, &made_3);
+    dmlops_plan_Choice made_4;
+    dmlops_plan_choose_tile(planning, found, &made_3, &rates, 1, &made_4);
+    dmlops_plan_product_of(planning, &made_4, found, &factors, 1, result);
     return;
 }
 
@@ -5838,9 +5732,6 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
         &op->left), &words);
     int64_t tap_products = dmlops_gcd(channels, product->tile.depth);
     if (items > 0) {
-        if (dmlops_plan_is_of_bytes(planning, op)) {
-            dmlops_plan_define_signs(planning, op);
-        }
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
         dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), vector);
@@ -5911,8 +5802,6 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
             row = several;
         }
     }
-    dmlops_plan_Split split;
-    dmlops_plan_split_of(planning, &found, &chosen, &split);
     dmlops_plan_Tile tile;
     tile = chosen.tile;
     tile.columns = dmlops_add(chosen.tile.columns, row.reach);
@@ -5933,20 +5822,18 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     factors = found;
     factors.left = left;
     factors.right = made_6;
+    dmlops_plan_Choice made_7;
+    made_7 = chosen;
+    made_7.tile = tile;
     dmlops_plan_Product product;
-    product.tile = tile;
-    product.split = split;
-    product.in_parts = split.parts > 1;
-    product.matrices = found;
-    product.factors = factors;
-    product.is_cooperative = is_cooperative;
-    dmlops_plan_int_8 made_7;
-    dmlops_plan_window_strides(planning, op, &made_7);
-    dmlops_plan_Packing made_8;
-    made_8.items = items;
-    made_8.channels = channels;
-    made_8.strides = made_7;
-    dmlops_plan_window_product(planning, op, &product, &made_8, &row);
+    dmlops_plan_product_of(planning, &made_7, &found, &factors, is_cooperative, &product);
+    dmlops_plan_int_8 made_8;
+    dmlops_plan_window_strides(planning, op, &made_8);
+    dmlops_plan_Packing made_9;
+    made_9.items = items;
+    made_9.channels = channels;
+    made_9.strides = made_8;
+    dmlops_plan_window_product(planning, op, &product, &made_9, &row);
     return 1;
 }
 
@@ -5960,190 +5847,50 @@ DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The tiles for matrices, from the largest to the least. Deep ones need fewer barriers, but where lines are transposed,
-   large ones run out of registers. With few rows, groups mostly wait for loads, so more of them are resident. */
+/* The candidates with cooperative matrices. Deep ones need fewer barriers, but run out of registers under a window; so
+   do deep ones and waves of few columns where lines are transposed. */
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile_12* result) {
-    int64_t deep = (found->depth <= 64) ? 64 : 128;
+    int is_windowed = found->column_axis == -1;
     int is_along = found->left.is_along && found->right.is_along;
-    int64_t large = is_along ? deep : 64;
-    int64_t share = is_along ? 32 : 64;
-    int64_t resident = (found->rows <= 32) ? 4 : ((found->rows <= 64) ? 2 : 1);
+    int64_t deep = (is_along && !is_windowed && (found->depth > 64)) ? 128 : 64;
     result->count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 128;
     made_1.columns = 128;
-    made_1.depth = large;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = share;
-    made_1.resident = 1;
-    made_1.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 128;
-    made_2.depth = large;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = share;
-    made_2.resident = resident;
-    made_2.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 64;
-    made_3.depth = deep;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 32;
-    made_3.resident = resident;
-    made_3.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 32;
-    made_4.columns = 64;
-    made_4.depth = deep;
-    made_4.wave_rows = 16;
-    made_4.wave_columns = 32;
-    made_4.resident = resident;
-    made_4.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 32;
-    made_5.depth = 64;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
-    made_5.resident = resident;
-    made_5.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
-    return;
-}
-
-/* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
-DMLOPS_CALLED int64_t dmlops_plan_byte_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    int64_t most = dmlops_divide(found->depth, 512);
-    int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tile_count(planning, found, tile));
-    return (most >= 4) ? dmlops_max(dmlops_min(wanted, most), 1) : 1;
-}
-
-/* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
-   time of a round of single groups. */
-DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* pair) {
-    int64_t tiles = dmlops_plan_tile_count(planning, found, pair);
-    return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
-        dmlops_plan_ceil_div(planning, tiles, 132));
-}
-
-/* The largest tile of which half is used, and whose groups, each with a part of k, occupy three fifths of the
-   multiprocessors; the parts of k. */
-DMLOPS_CALLED void dmlops_plan_choose_matrix_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Choice* result) {
-    dmlops_plan_Tile flat;
-    flat.rows = 16;
-    flat.columns = 64;
-    flat.depth = 64;
-    flat.wave_rows = 16;
-    flat.wave_columns = 16;
-    flat.resident = 8;
-    flat.efficiency = 100;
-    if (found->rows <= flat.rows) {
-        result->tile = flat;
-        result->parts = dmlops_plan_byte_parts(planning, found, &flat);
-        result->time = 0;
-        return;
-    }
-    dmlops_plan_Tile_12 tiles;
-    dmlops_plan_byte_tiles(planning, found, &tiles);
-    const dmlops_plan_Tile * large = &tiles.items[dmlops_item(planning, 0, tiles.count)];
-    const dmlops_plan_Tile * least = &tiles.items[dmlops_item(planning, dmlops_subtract(tiles.count, 1), tiles.count)];
-    dmlops_plan_Tile pair;
-    pair = *large;
-    pair.wave_columns = 64;
-    pair.resident = 2;
-    for (int64_t each_1 = 0; each_1 < tiles.count; ++each_1) {
-        const dmlops_plan_Tile* tile = &tiles.items[each_1];
-        int64_t parts = dmlops_plan_byte_parts(planning, found, tile);
-        int is_used = (dmlops_multiply(2, found->rows) > tile->rows) && (dmlops_multiply(2, found->columns) >
-            tile->columns);
-        if (is_used && (dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tile_count(planning, found, tile),
-            parts)) >= 396)) {
-            if ((tile->rows == pair.rows) && (tile->wave_columns < 64) && dmlops_plan_is_for_pairs(planning, found,
-                &pair)) {
-                result->tile = pair;
-                result->parts = dmlops_plan_byte_parts(planning, found, &pair);
-                result->time = 0;
-                return;
-            }
-            result->tile = *tile;
-            result->parts = parts;
-            result->time = 0;
-            return;
-        }
-    }
-    result->tile = *least;
-    result->parts = dmlops_plan_byte_parts(planning, found, least);
-    result->time = 0;
-    return;
-}
-
-/* The candidates for windows. */
-DMLOPS_CALLED void dmlops_plan_byte_window_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 256;
-    made_1.depth = 64;
+    made_1.depth = deep;
     made_1.wave_rows = 64;
     made_1.wave_columns = 64;
-    made_1.resident = 1;
-    made_1.efficiency = 100;
+    made_1.resident = 2;
+    made_1.efficiency = 50;
     dmlops_plan_Tile_12_append(planning, result, &made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 128;
-    made_2.depth = 64;
+    made_2.depth = deep;
     made_2.wave_rows = 32;
-    made_2.wave_columns = 32;
-    made_2.resident = 1;
-    made_2.efficiency = 72;
+    made_2.wave_columns = (is_along || is_windowed) ? 32 : 64;
+    made_2.resident = 2;
+    made_2.efficiency = 40;
     dmlops_plan_Tile_12_append(planning, result, &made_2);
     dmlops_plan_Tile made_3;
-    made_3.rows = 64;
+    made_3.rows = 32;
     made_3.columns = 64;
-    made_3.depth = 64;
-    made_3.wave_rows = 32;
+    made_3.depth = deep;
+    made_3.wave_rows = 16;
     made_3.wave_columns = 32;
-    made_3.resident = 2;
-    made_3.efficiency = 28;
+    made_3.resident = 5;
+    made_3.efficiency = 20;
     dmlops_plan_Tile_12_append(planning, result, &made_3);
     dmlops_plan_Tile made_4;
-    made_4.rows = 32;
-    made_4.columns = 64;
+    made_4.rows = 16;
+    made_4.columns = 32;
     made_4.depth = 64;
     made_4.wave_rows = 16;
-    made_4.wave_columns = 32;
+    made_4.wave_columns = 16;
     made_4.resident = 8;
-    made_4.efficiency = 8;
+    made_4.efficiency = 12;
     dmlops_plan_Tile_12_append(planning, result, &made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 64;
-    made_5.depth = 64;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
-    made_5.resident = 3;
-    made_5.efficiency = 18;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
-    dmlops_plan_Tile made_6;
-    made_6.rows = 16;
-    made_6.columns = 32;
-    made_6.depth = 64;
-    made_6.wave_rows = 16;
-    made_6.wave_columns = 16;
-    made_6.resident = 4;
-    made_6.efficiency = 38;
-    dmlops_plan_Tile_12_append(planning, result, &made_6);
     return;
 }
 
@@ -6182,7 +5929,7 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
     made_4.columns = 64;
     made_4.depth = 64;
     made_4.wave_rows = 16;
-    made_4.wave_columns = 16;
+    made_4.wave_columns = 32;
     made_4.resident = 6;
     made_4.efficiency = 55;
     dmlops_plan_Tile_12_append(planning, result, &made_4);
@@ -6191,41 +5938,10 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
     made_5.columns = 32;
     made_5.depth = 64;
     made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
+    made_5.wave_columns = 32;
     made_5.resident = 8;
     made_5.efficiency = 50;
     dmlops_plan_Tile_12_append(planning, result, &made_5);
-    return;
-}
-
-/* The tile, and the parts of k. */
-DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Choice* result) {
-    if (!is_cooperative) {
-        dmlops_plan_Tile_12 made_1;
-        dmlops_plan_dot_tiles(planning, &made_1);
-        dmlops_plan_Rates made_2;
-        made_2.arithmetic = 450;
-        made_2.latency = 210;
-        made_2.alone = 60;
-        made_2.element = 1;
-        made_2.taps = 1;
-        dmlops_plan_choose_tile(planning, found, &made_1, &made_2, 1, result);
-        return;
-    }
-    if (found->column_axis != -1) {
-        dmlops_plan_choose_matrix_tile(planning, found, result);
-        return;
-    }
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 7500;
-    rates.latency = 284;
-    rates.alone = 28;
-    rates.element = 1;
-    rates.taps = 1;
-    dmlops_plan_Tile_12 made_3;
-    dmlops_plan_byte_window_tiles(planning, &made_3);
-    dmlops_plan_choose_tile(planning, found, &made_3, &rates, 1, result);
     return;
 }
 
@@ -6238,17 +5954,32 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
     int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
         dmlops_divide(INT64_C(2147483648), 16)));
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_byte_tile(planning, factors, is_cooperative, &chosen);
-    dmlops_plan_Split split;
-    dmlops_plan_split_of(planning, factors, &chosen, &split);
-    int in_parts = (split.parts > 1) || (is_cooperative && !is_whole);
-    result->tile = chosen.tile;
-    result->split = split;
-    result->in_parts = in_parts;
-    result->matrices = *found;
-    result->factors = *factors;
-    result->is_cooperative = is_cooperative;
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 450;
+    rates.latency = 210;
+    rates.alone = 60;
+    rates.element = 1;
+    rates.taps = 1;
+    dmlops_plan_Tile_12 tiles;
+    dmlops_plan_dot_tiles(planning, &tiles);
+    if (is_cooperative) {
+        dmlops_plan_Rates made_1;
+        made_1.arithmetic = 7500;
+        made_1.latency = 410;
+        made_1.alone = 37;
+        made_1.element = 1;
+        made_1.taps = 1;
+        rates = made_1;
+        dmlops_plan_Tile_12 made_2;
+        dmlops_plan_byte_tiles(planning, factors, &made_2);
+        dmlops_plan_Tile_12_copy(&tiles, &made_2);
+    }
+    dmlops_plan_Choice made_3;
+    dmlops_plan_choose_tile(planning, factors, &tiles, &rates, 1, &made_3);
+    dmlops_plan_Product product;
+    dmlops_plan_product_of(planning, &made_3, found, factors, is_cooperative, &product);
+    *result = product;
+    result->in_parts = product.in_parts || (is_cooperative && !is_whole);
     return;
 }
 

@@ -11,9 +11,9 @@ from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, matrices_of, side_vector
 from .operands import NONE, is_float16
 from .planning import Planning
-from .product import Product, plan_product
+from .product import Product, plan_product, product_of
 from .skinny import is_skinny, plan_skinny
-from .tile_cost import Rates, Tile, Tiles, choose_tile, split_of
+from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 FLOAT_RATE = 225  # NVIDIA H200: 128 lanes at 1.76 GHz
 "multiply-adds of float32 of a multiprocessor in a nanosecond"
@@ -52,9 +52,7 @@ def float_tiles(depth: int) -> Tiles:
 def float_product(found: Matrices) -> Product:
     """The tile, and k split into parts."""
     rates = Rates(FLOAT_RATE, FLOAT_LATENCY, FLOAT_ALONE, 4, 1)
-    chosen = choose_tile(found, float_tiles(found.depth), rates, True)
-    split = split_of(found, chosen)
-    return Product(chosen.tile, split, split.parts > 1, found, found, False)
+    return product_of(choose_tile(found, float_tiles(found.depth), rates, True), found, found, False)
 
 
 def cooperative_tiles() -> Tiles:
@@ -80,12 +78,10 @@ def cooperative_tiles() -> Tiles:
 def cooperative_product(found: Matrices) -> Product:
     """The tile, k split into parts, and factors in vectors of up to eight."""
     rates = Rates(COOPERATIVE_RATE, COOPERATIVE_LATENCY, COOPERATIVE_ALONE, 2, 1)
-    chosen = choose_tile(found, cooperative_tiles(), rates, True)
-    split = split_of(found, chosen)
     left = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
     right = side_vector(found.right, found.column_axis, found.columns, found.depth, 8)
     factors = found._replace(left=found.left._replace(vector=left), right=found.right._replace(vector=right))
-    return Product(chosen.tile, split, split.parts > 1, found, factors, True)
+    return product_of(choose_tile(found, cooperative_tiles(), rates, True), found, factors, True)
 
 
 def suits_cooperative_matrix(out: Planning, op: Contraction, found: Matrices) -> bool:

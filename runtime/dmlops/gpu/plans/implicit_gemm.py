@@ -37,9 +37,9 @@ from .polyphase import (
     phase_count,
     row_dimension,
 )
-from .product import Product, WindowConstants, begin_product, define_signs, dispatch_single, multiply
+from .product import Product, WindowConstants, begin_product, dispatch_single, multiply, product_of
 from .reasons import Reason
-from .tile_cost import Rates, Tile, Tiles, choose_tile, split_of
+from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 FLOAT_WINDOW_LATENCY = 747  # NVIDIA H200, fitted
 "nanoseconds with a window"
@@ -325,8 +325,6 @@ def plan_window_product(out: Planning, op: Contraction, product: Product, packin
     words = product_window(out, op, found, window_strides(op), channels, first_of(window, op.left))
     tap_products = gcd(channels, product.tile.depth)
     if items > 0:
-        if is_of_bytes(op):
-            define_signs(out, op)
         out.define("TILE_DEPTH", product.tile.depth)
         out.define("TAP_PRODUCTS", tap_products)
         out.define("PACK_VECTOR", vector)
@@ -356,12 +354,11 @@ def plan_window_tiles(out: Planning, op: Contraction, given: Matrices) -> bool:
         rows = choose_tile(padded, row_tiles(several), rates._replace(taps=several.taps), True)
         if rows.time < chosen.time:
             chosen, found, row = rows, padded, several
-    split = split_of(found, chosen)
     tile = chosen.tile._replace(columns=chosen.tile.columns + row.reach, depth=chosen.tile.depth // row.taps)
     items, left = left_items(found, vector), packed_side(op, found, vector)
     if is_matrix(op, found, vector):
         items, left = 0, found.left._replace(vector=vector)
     factors = found._replace(left=left, right=gathered(op, found.right, vector))
-    product = Product(tile, split, split.parts > 1, found, factors, is_cooperative)
+    product = product_of(chosen._replace(tile=tile), found, factors, is_cooperative)
     plan_window_product(out, op, product, Packing(items, channels, window_strides(op)), row)
     return True

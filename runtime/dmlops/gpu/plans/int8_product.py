@@ -13,20 +13,18 @@ from __future__ import annotations
 from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, Side, axis_steps, matrices_of, output_vector, side_vector
 from .implicit_gemm import Packing, Row, left_items, packed_side, plan_window_product
-from .loops import MAX_COUNT, MULTIPROCESSORS, ceil_div, element_count, times
+from .loops import MAX_COUNT, ceil_div, element_count, times
 from .operands import NONE, Eight
 from .planning import Planning
-from .product import Product, partial_vectors, plan_product
-from .tile_cost import Choice, Rates, Tile, Tiles, choose_tile, split_of, tile_count
+from .product import Product, partial_vectors, plan_product, product_of
+from .tile_cost import Rates, Tile, Tiles, choose_tile
 
-COOPERATIVE_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
-"products in a part of k, at least; k is split from four times as many"
 BYTES_RATE = 7500  # NVIDIA H200: 1979 T/s
 "multiply-adds of bytes by cooperative matrices of a multiprocessor in a nanosecond"
-BYTES_WINDOW_LATENCY = 284  # NVIDIA H200, fitted
-"nanoseconds of a step in which a group only waits, with a window"
-BYTES_WINDOW_ALONE = 28  # NVIDIA H200, fitted
-"percentage of the rate that a group reaches alone, with a window"
+BYTES_LATENCY = 410  # NVIDIA H200, fitted
+"nanoseconds of a step in which a group only waits"
+BYTES_ALONE = 37  # NVIDIA H200, fitted
+"percentage of the rate that a group reaches alone"
 DOT_RATE = 450  # NVIDIA H200: 64 dot products of four bytes at 1.76 GHz
 "multiply-adds of bytes without cooperative matrices of a multiprocessor in a nanosecond"
 DOT_LATENCY = 210  # NVIDIA H200, fitted
@@ -43,65 +41,15 @@ def line_vector(side: Side, axis: int, lines: int, depth: int) -> Side:
 
 
 def byte_tiles(found: Matrices) -> Tiles:
-    """The tiles for matrices, from the largest to the least. Deep ones need fewer barriers, but where lines
-    are transposed, large ones run out of registers. With few rows, groups mostly wait for loads, so more of
-    them are resident."""
-    deep = 64 if found.depth <= 64 else 128
-    is_along = found.left.is_along and found.right.is_along  # nothing to transpose
-    large = deep if is_along else 64
-    share = 32 if is_along else 64
-    resident = 4 if found.rows <= 32 else 2 if found.rows <= 64 else 1
+    """The candidates with cooperative matrices. Deep ones need fewer barriers, but run out of registers under
+    a window; so do deep ones and waves of few columns where lines are transposed."""
+    is_windowed, is_along = found.column_axis == NONE, found.left.is_along and found.right.is_along
+    deep = 128 if is_along and not is_windowed and found.depth > 64 else 64
     return [
-        Tile(128, 128, large, 64, share, 1, 100),
-        Tile(64, 128, large, 32, share, resident, 100),
-        Tile(64, 64, deep, 32, 32, resident, 100),
-        Tile(32, 64, deep, 16, 32, resident, 100),
-        Tile(16, 32, 64, 16, 16, resident, 100),
-    ]
-
-
-def byte_parts(found: Matrices, tile: Tile) -> int:
-    """The parts of k: as many as fill the multiprocessors, if it is deep enough for four."""
-    most = found.depth // COOPERATIVE_PART
-    wanted = tile.resident * MULTIPROCESSORS // tile_count(found, tile)
-    return max(min(wanted, most), 1) if most >= 4 else 1
-
-
-def is_for_pairs(found: Matrices, pair: Tile) -> bool:
-    """Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five
-    thirds of the time of a round of single groups."""
-    tiles = tile_count(found, pair)
-    return 5 * ceil_div(tiles, 2 * MULTIPROCESSORS) < 3 * ceil_div(tiles, MULTIPROCESSORS)
-
-
-def choose_matrix_tile(found: Matrices) -> Choice:
-    """The largest tile of which half is used, and whose groups, each with a part of k, occupy three fifths of
-    the multiprocessors; the parts of k."""
-    flat = Tile(16, 64, 64, 16, 16, 8, 100)
-    if found.rows <= flat.rows:
-        return Choice(flat, byte_parts(found, flat), 0)
-    tiles = byte_tiles(found)
-    large, least = tiles[0], tiles[len(tiles) - 1]
-    pair = large._replace(wave_columns=64, resident=2)
-    for tile in tiles:
-        parts = byte_parts(found, tile)
-        is_used = 2 * found.rows > tile.rows and 2 * found.columns > tile.columns
-        if is_used and 5 * times(tile_count(found, tile), parts) >= 3 * MULTIPROCESSORS:
-            if tile.rows == pair.rows and tile.wave_columns < 64 and is_for_pairs(found, pair):
-                return Choice(pair, byte_parts(found, pair), 0)
-            return Choice(tile, parts, 0)
-    return Choice(least, byte_parts(found, least), 0)
-
-
-def byte_window_tiles() -> Tiles:
-    """The candidates for windows."""
-    return [
-        Tile(128, 256, 64, 64, 64, 1, 100),
-        Tile(64, 128, 64, 32, 32, 1, 72),
-        Tile(64, 64, 64, 32, 32, 2, 28),
-        Tile(32, 64, 64, 16, 32, 8, 8),
-        Tile(16, 64, 64, 16, 16, 3, 18),
-        Tile(16, 32, 64, 16, 16, 4, 38),
+        Tile(128, 128, deep, 64, 64, 2, 50),
+        Tile(64, 128, deep, 32, 32 if is_along or is_windowed else 64, 2, 40),
+        Tile(32, 64, deep, 16, 32, 5, 20),
+        Tile(16, 32, 64, 16, 16, 8, 12),
     ]
 
 
@@ -111,19 +59,9 @@ def dot_tiles() -> Tiles:
         Tile(64, 128, 64, 32, 64, 2, 100),
         Tile(64, 64, 64, 32, 32, 3, 85),
         Tile(32, 64, 64, 16, 32, 5, 75),
-        Tile(16, 64, 64, 16, 16, 6, 55),
-        Tile(16, 32, 64, 16, 16, 8, 50),
+        Tile(16, 64, 64, 16, 32, 6, 55),
+        Tile(16, 32, 64, 16, 32, 8, 50),
     ]
-
-
-def choose_byte_tile(found: Matrices, is_cooperative: bool) -> Choice:
-    """The tile, and the parts of k."""
-    if not is_cooperative:
-        return choose_tile(found, dot_tiles(), Rates(DOT_RATE, DOT_LATENCY, DOT_ALONE, 1, 1), True)
-    if found.column_axis != NONE:
-        return choose_matrix_tile(found)
-    rates = Rates(BYTES_RATE, BYTES_WINDOW_LATENCY, BYTES_WINDOW_ALONE, 1, 1)
-    return choose_tile(found, byte_window_tiles(), rates, True)
 
 
 def byte_product(out: Planning, op: Contraction, found: Matrices, factors: Matrices) -> Product:
@@ -133,10 +71,13 @@ def byte_product(out: Planning, op: Contraction, found: Matrices, factors: Matri
     is_whole = output.bits >= 16 or output_vector(found, output) == 4
     sums = times(4, partial_vectors(found))
     is_cooperative = out.has(Capability.COOPERATIVE_MATRIX_INT8) and (is_whole or sums < MAX_COUNT // 16)
-    chosen = choose_byte_tile(factors, is_cooperative)
-    split = split_of(factors, chosen)
-    in_parts = split.parts > 1 or (is_cooperative and not is_whole)
-    return Product(chosen.tile, split, in_parts, found, factors, is_cooperative)
+    rates = Rates(DOT_RATE, DOT_LATENCY, DOT_ALONE, 1, 1)
+    tiles = dot_tiles()
+    if is_cooperative:
+        rates = Rates(BYTES_RATE, BYTES_LATENCY, BYTES_ALONE, 1, 1)
+        tiles = byte_tiles(factors)
+    product = product_of(choose_tile(factors, tiles, rates, True), found, factors, is_cooperative)
+    return product._replace(in_parts=product.in_parts or (is_cooperative and not is_whole))
 
 
 def plan_int8_products(out: Planning, op: Contraction) -> bool:

@@ -16,10 +16,8 @@ from .loops import MAX_COUNT, Dimensions, Lists, Words, ceil_div, extents, grid,
 from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
-from .tile_cost import Split, Tile
+from .tile_cost import Choice, Split, Tile
 
-TILE_WALK = 8  # NVIDIA H200: 1, 2, 4, 16 at 0.98 to 1.03 for float16
-"rows of tiles that are walked as one band, so that shared factors stay in the cache"
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
 PARTS_ALL_THREADS = 32768  # NVIDIA H200: 65536 at 0.98 to 0.99
@@ -59,8 +57,8 @@ class Product(NamedTuple):
 class ContractionParams(NamedTuple):
     sizes: Annotated[Dimensions, "RANK"]
     "of the output, 1 along rows, and along columns without a window"
-    walk: Annotated[Dimensions, "5"]
-    "tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one"
+    walk: Annotated[Dimensions, "3"]
+    "tiles of a matrix, matrices, and tiles across a matrix"
     leftSteps: Eight
     "strides along the dimensions of the output; lists fill two vectors"
     rightSteps: Eight
@@ -78,13 +76,16 @@ class ContractionParams(NamedTuple):
     partDepth: int
     "products in a part of k"
     parts: int
-    tilesDown: int
-    "of a matrix"
     groupColumns: int
     "thread groups along x"
     taps: Eight
     elements: Words
     scalars: Words
+
+
+def product_of(chosen: Choice, found: Matrices, factors: Matrices, is_cooperative: bool) -> Product:
+    """The product by a tile, with partial sums if k is split."""
+    return Product(chosen.tile, chosen.split, chosen.split.parts > 1, found, factors, is_cooperative)
 
 
 def tile_threads(tile: Tile) -> int:
@@ -151,17 +152,10 @@ def multiply(
         add_parts(out, op, found, split, window)
 
 
-def define_signs(out: Planning, op: Contraction) -> None:
-    """The macros of the types of bytes."""
-    out.define("LEFT_UNSIGNED", int(not op.left.is_signed))
-    out.define("RIGHT_UNSIGNED", int(not op.right.is_signed))
-
-
 def define_bytes(out: Planning, op: Contraction) -> None:
     """The macros of the pass that multiplies bytes. UINT8 always has a zero point, as tiles hold it."""
-    define_signs(out, op)
-    out.define("LEFT_SUMS", int(op.factors.lessens_right or not op.right.is_signed))
-    out.define("RIGHT_SUMS", int(op.factors.lessens_left or not op.left.is_signed))
+    are_signed = op.left.is_signed and op.right.is_signed
+    out.define("ZERO_POINTS", int(op.factors.lessens_left or op.factors.lessens_right or not are_signed))
     out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
 
 
@@ -206,12 +200,10 @@ def dispatch_single(
 def contraction_params(
     op: Contraction, found: Matrices, split: Split, window: WindowConstants, groups: Groups
 ) -> ContractionParams:
-    """The constants of a pass. Groups walk the tiles of a matrix in bands."""
-    height = min(TILE_WALK, split.down)
-    last = split.down - (split.down - 1) // height * height
+    """The constants of a pass."""
     return ContractionParams(
         extents(found.sizes),
-        extents([split.down * split.across, found.count, height * split.across, height, last]),
+        extents([split.down * split.across, found.count, split.across]),
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
         window.lists,
@@ -225,7 +217,6 @@ def contraction_params(
         found.right.depth % 2**32,
         split.products,
         split.parts,
-        split.down,
         groups.columns,
         window.numbers,
         op.constants.elements,

@@ -9,15 +9,13 @@ its columns in all rows, and threads with the same columns add up their sums in 
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
 
 from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, side_vector
 from .loops import MULTIPROCESSORS, ceil_div, grid, power_below, times
-from .operands import Tensor
 from .planning import Planning
-from .product import SKINNY_PASS, add_parts, begin_product, contraction_params, no_window
-from .tile_cost import Split, split_into
+from .product import SKINNY_PASS, begin_product, contraction_params, no_window
+from .tile_cost import split_into
 
 SKINNY_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
 "threads in a group, at least"
@@ -31,59 +29,40 @@ SKINNY_REDUCING = 8  # NVIDIA H200: 64 at 0.94 to 1.10
 "threads that share a sum, at least: where vectors run along k, they read a cache line"
 SKINNY_NEIGHBORS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
 "threads side by side on adjacent columns, if that leaves enough groups"
-SKINNY_PART = 8192  # NVIDIA H200: 512 to 1024 at 0.83 to 0.97
-"products of a sum in a part of k, at least"
 SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 "vectors that a thread has in flight"
 
 SKINNY_GROUPS = 128  # NVIDIA H200: 256 at 0.73 to 0.88
-"groups that are enough; below, fewer threads are side by side, then k is split, into at most twice as many"
+"groups that are enough; below, fewer threads are side by side"
+SKINNY_DEEP = 16384
+"products of a sum from which fewer columns are better off in tiles, whose k is split"
 
 MOST_ROWS = 4  # that a thread accumulates
 VECTOR_BITS = 128
 
 
-class Skinny(NamedTuple):
-    """Matrices with few rows, and their right factor; if they are transposed, that is the contraction's left
-    one."""
-
-    matrices: Matrices
-    right: Tensor
-
-
-class SkinnyThreads(NamedTuple):
-    """The division of work among threads: each has so many `columns`, and takes `step` products of them at
-    once. In a group, `reducing` threads share the products of the same columns, and `across` threads differ
-    in their columns."""
-
-    columns: int
-    step: int
-    reducing: int
-    across: int
-    split: Split
-
-
-def transposed(found: Matrices) -> Matrices:
-    """The transposed problem: rows and columns, and with them the factors, swapped."""
+def with_few_rows(found: Matrices) -> Matrices:
+    """The matrices, transposed if they have too many rows: rows and columns, and with them the factors,
+    swapped. Threads store rows, contiguous or not."""
+    if found.rows <= MOST_ROWS:
+        return found._replace(is_down=False)
     return found._replace(
         row_axis=found.column_axis,
         column_axis=found.row_axis,
         rows=found.columns,
         columns=found.rows,
         is_down=False,
-        run=1,
         left=found.right,
         right=found.left,
     )
 
 
-def skinny_of(op: Contraction, found: Matrices) -> Skinny:
-    """The matrices, transposed if they have too many rows. Threads store rows, contiguous or not."""
-    if found.rows > MOST_ROWS:
-        return Skinny(transposed(found), op.left)
-    if found.is_down:
-        return Skinny(found._replace(is_down=False, run=1), op.right)
-    return Skinny(found, op.right)
+def right_bits(op: Contraction, matrices: Matrices) -> int:
+    """The bits of an element of the right factor, the contraction's left one if they are transposed; 0 for
+    integers."""
+    if not op.left.is_float:
+        return 0
+    return op.right.bits if matrices.row_axis < matrices.column_axis else op.left.bits
 
 
 def is_skinny(op: Contraction, found: Matrices) -> bool:
@@ -91,61 +70,45 @@ def is_skinny(op: Contraction, found: Matrices) -> bool:
     matrices are better off in tiles."""
     if not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
         return False
-    skinny = skinny_of(op, found)
-    matrices, right = skinny.matrices, skinny.right
-    if matrices.count > MULTIPROCESSORS and times(matrices.columns, matrices.depth) < SKINNY_LEAST:
+    matrices = with_few_rows(found)
+    bits, columns, depth = right_bits(op, matrices), matrices.columns, matrices.depth
+    if matrices.count > MULTIPROCESSORS and times(columns, depth) < SKINNY_LEAST:
         return False
-    vector = VECTOR_BITS // right.bits
-    axis, columns = matrices.column_axis, matrices.columns
-    return right.is_float and side_vector(matrices.right, axis, columns, matrices.depth, vector) == vector
-
-
-def skinny_threads(matrices: Matrices, vector: int) -> SkinnyThreads:
-    """As many threads as saturate a GPU. k is split if there are few groups even then."""
-    is_along = matrices.right.is_along
-    columns = SKINNY_VECTORS if is_along else vector
-    step = vector if is_along else SKINNY_VECTORS
-    shared = times(ceil_div(matrices.columns, columns), matrices.count)
-    neighbors = 1 if is_along else SKINNY_NEIGHBORS
-    while neighbors > 1 and shared < neighbors * SKINNY_GROUPS:
-        neighbors //= 2
-    wanted = min(SKINNY_ALL_THREADS // shared, ceil_div(matrices.depth, step))
-    reducing = max(power_below(wanted, SKINNY_MOST_THREADS // neighbors), SKINNY_REDUCING)
-    across = max(SKINNY_LEAST_THREADS // reducing, neighbors)
-    tiles = ceil_div(matrices.columns, columns * across)
-    groups = times(tiles, matrices.count)
-    parts = 1
-    if groups < SKINNY_GROUPS:
-        parts = max(min(2 * SKINNY_GROUPS // groups, matrices.depth // SKINNY_PART), 1)
-    return SkinnyThreads(columns, step, reducing, across, split_into(parts, matrices.depth, step, 1, tiles))
+    has_groups = times(columns, matrices.count) >= SKINNY_GROUPS * SKINNY_VECTORS
+    if bits == 0 or (depth >= SKINNY_DEEP and not has_groups):
+        return False
+    vector = VECTOR_BITS // bits
+    return side_vector(matrices.right, matrices.column_axis, columns, depth, vector) == vector
 
 
 def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
-    """One dispatch, followed by one if k is split."""
-    skinny = skinny_of(op, found)
-    matrices = skinny.matrices
-    vector = VECTOR_BITS // skinny.right.bits
-    threads = skinny_threads(matrices, vector)
-    split = threads.split
-    in_parts = split.parts > 1
-    begin_product(out, matrices, split, in_parts, 0)
+    """One dispatch, of as many threads as saturate a GPU. In a group, `reducing` threads share the products
+    of the same columns, and `across` threads differ in their columns."""
+    matrices = with_few_rows(found)
+    left, is_along = matrices.left, matrices.right.is_along
+    vector = VECTOR_BITS // right_bits(op, matrices)
+    columns = SKINNY_VECTORS if is_along else vector  # of a thread
+    step = vector if is_along else SKINNY_VECTORS  # products of them that it takes at once
+    shared = times(ceil_div(matrices.columns, columns), matrices.count)
+    neighbors = 1 if is_along else power_below(shared // SKINNY_GROUPS, SKINNY_NEIGHBORS)
+    wanted = min(SKINNY_ALL_THREADS // shared, ceil_div(matrices.depth, step))
+    reducing = max(power_below(wanted, SKINNY_MOST_THREADS // neighbors), SKINNY_REDUCING)
+    across = max(SKINNY_LEAST_THREADS // reducing, neighbors)
+    split = split_into(1, matrices.depth, 1, 1, ceil_div(matrices.columns, columns * across))
+    begin_product(out, matrices, split, False, 0)
     out.share()
-
-    left, in_group = matrices.left, threads.reducing * threads.across
     out.define("PASS", op.number + SKINNY_PASS)
-    out.define("NUM_THREADS", in_group)
-    out.define("LEFT_VECTOR", gcd(left.vector, threads.step) if left.is_along else 1)
+    out.define("NUM_THREADS", reducing * across)
+    out.define("LEFT_VECTOR", gcd(left.vector, step) if left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
-    if matrices.right.is_along:
+    if is_along:
         out.define("RIGHT_ALONG", 1)
     out.define("VECTORS", SKINNY_VECTORS)
-    out.define("REDUCTION_THREADS", threads.reducing)
-    out.define("WIDTH", threads.across)
+    out.define("REDUCTION_THREADS", reducing)
+    out.define("WIDTH", across)
     out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
     out.define("TILE_ROWS", matrices.rows)
-    out.define("TILE_COLUMNS", threads.across * threads.columns)
-    groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
-    params = contraction_params(op, matrices, split, no_window(), groups)
-    out.dispatch(params, groups, False)
-    if in_parts:
-        add_parts(out, op, matrices, split, no_window())
+    out.define("TILE_COLUMNS", across * columns)
+    threads = times(times(split.across, matrices.count), reducing * across)
+    groups = grid(out, threads, reducing * across, 1)
+    out.dispatch(contraction_params(op, matrices, split, no_window(), groups), groups, False)

@@ -25,6 +25,8 @@ MEMORY_RATE = 2333  # NVIDIA H200, fitted
 PARTS_START = 1926  # NVIDIA H200, fitted
 "nanoseconds that another pass takes, for partial sums"
 
+MOST_TIME = 2**62  # of no product
+
 
 class Tile(NamedTuple):
     """A group's tile of the output, the `depth` of its k-loop, each wave's share, how many groups are
@@ -64,22 +66,17 @@ class Rates(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A tile, the number of parts that k is split into, and the nanoseconds that the product then takes."""
+    """A tile, the division of work, and the nanoseconds that the product then takes."""
 
     tile: Tile
-    parts: int
+    split: Split
     time: int
 
 
-def tile_count(found: Matrices, tile: Tile) -> int:
-    """The tiles of all matrices."""
-    return times(ceil_div(found.rows, tile.rows) * ceil_div(found.columns, tile.columns), found.count)
-
-
-def tile_time(found: Matrices, tile: Tile, rates: Rates, parts: int) -> int:
+def tile_time(found: Matrices, tile: Tile, rates: Rates, split: Split) -> int:
     """Nanoseconds that the product takes, apart from what is the same for all tiles."""
-    groups = times(tile_count(found, tile), parts)
-    steps = ceil_div(ceil_div(found.depth, parts), tile.depth)
+    groups = times(times(split.down * split.across, found.count), split.parts)
+    steps = ceil_div(split.products, tile.depth)
     area = tile.rows * tile.columns
     alone = times(steps, rates.latency + area * tile.depth * 100 // (rates.arithmetic * rates.alone))
     busy = area * steps * tile.depth * 100 // (rates.arithmetic * tile.efficiency)
@@ -87,35 +84,10 @@ def tile_time(found: Matrices, tile: Tile, rates: Rates, parts: int) -> int:
     rounds = ceil_div(groups, MULTIPROCESSORS * tile.resident)
     time = max(times(rounds, alone), times(ceil_div(groups, MULTIPROCESSORS), busy))
     time = max(time, times(groups, traffic))
-    if parts > 1:
+    if split.parts > 1:
         sums = times(times(found.rows, found.columns), found.count)
-        time += PARTS_START + times(parts, 8 * sums // MEMORY_RATE)
+        time += PARTS_START + times(split.parts, 8 * sums // MEMORY_RATE)
     return time
-
-
-def choose_parts(found: Matrices, tile: Tile, rates: Rates, may_split: bool) -> Choice:
-    """The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so
-    on, as far as k is deep enough; one unless it `may_split`."""
-    best = Choice(tile, 1, tile_time(found, tile, rates, 1))
-    tiles = tile_count(found, tile)
-    most = min(found.depth // max(2 * tile.depth, TILE_LEAST_PART), TILE_MOST_PARTS) if may_split else 1
-    for rounds in range(1, 2 * tile.resident + 1):
-        parts = min(rounds * MULTIPROCESSORS // tiles, most)
-        if parts > best.parts:
-            time = tile_time(found, tile, rates, parts)
-            if time < best.time:
-                best = Choice(tile, parts, time)
-    return best
-
-
-def choose_tile(found: Matrices, tiles: Tiles, rates: Rates, may_split: bool) -> Choice:
-    """The candidate that takes the least time, with its parts of k."""
-    best = choose_parts(found, tiles[0], rates, may_split)
-    for tile in tiles:
-        choice = choose_parts(found, tile, rates, may_split)
-        if choice.time < best.time:
-            best = choice
-    return best
 
 
 def split_into(parts: int, depth: int, step: int, down: int, across: int) -> Split:
@@ -125,8 +97,19 @@ def split_into(parts: int, depth: int, step: int, down: int, across: int) -> Spl
     return Split(down, across, ceil_div(depth, products), products)
 
 
-def split_of(found: Matrices, chosen: Choice) -> Split:
-    """The division of work."""
-    tile = chosen.tile
-    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
-    return split_into(chosen.parts, found.depth, tile.depth, down, across)
+def choose_tile(found: Matrices, tiles: Tiles, rates: Rates, may_split: bool) -> Choice:
+    """The candidate that takes the least time, with k in as many parts as take the least, among those that
+    fill all multiprocessors once, twice, and so on, as far as k is deep enough; in one unless it
+    `may_split`."""
+    best = Choice(tiles[0], Split(1, 1, 1, 1), MOST_TIME)
+    for tile in tiles:
+        down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
+        groups = times(down * across, found.count)
+        most = min(found.depth // max(2 * tile.depth, TILE_LEAST_PART), TILE_MOST_PARTS) if may_split else 1
+        for rounds in range(2 * tile.resident + 1):
+            parts = max(min(rounds * MULTIPROCESSORS // groups, most), 1)
+            split = split_into(parts, found.depth, tile.depth, down, across)
+            time = tile_time(found, tile, rates, split)
+            if time < best.time:
+                best = Choice(tile, split, time)
+    return best
