@@ -29,13 +29,11 @@
 //   SHARED     adjacent heads that share their keys (grouped-query attention) and a group
 //   SPLIT_KV   1 if each group takes a part of the keys, and the dispatch with COMBINE follows; else 0
 //   KEYS_PER_SPLIT  keys of a part: a multiple of TILE_KEYS with COOPERATIVE_MATRIX, of NUM_THREADS with FEW_QUERIES
-//   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats where COOPERATIVE_MATRIX or FEW_QUERIES
-//              holds, else 4 where rows are multiples of that, or 1
-//   SCRATCH_VECTOR  adjacent words of scratch that are accessed at once: 4 where rows are multiples of it, else 1
+//   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats
 //   X_IN       the binding of the tensor in which X lies, plus 1, or 0 for scratch, X being QUERY, KEY, VALUE or
 //              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
-//              VALUE_STORED outputs that all are stored to, as well. A tensor's rows are whole vectors of 4 elements,
-//              of 8 where COOPERATIVE_MATRIX reads them, and of 16 bytes where FEW_QUERIES does.
+//              VALUE_STORED outputs that all are stored to, as well. The rows of these tensors are whole vectors; of
+//              the output, of 4 elements.
 // With neither COOPERATIVE_MATRIX nor FEW_QUERIES:
 //   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
 //   VALUE_VECTORS  how many times that; in between are those of the other threads
@@ -43,29 +41,21 @@
 //   SCORES_FROM_INPUTS  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
 //   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are float16, multiplied by
 //              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
-//              VulkanKHR (examples/README.md). Of the macros above, only VECTOR, SCRATCH_VECTOR, X_IN,
+//              VulkanKHR (examples/README.md). Of the macros above, only VECTOR, X_IN,
 //              ROWS, SHARED, SPLIT_KV and KEYS_PER_SPLIT apply.
 //              With COOPERATIVE_MATRIX:
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, divided by 8
 //     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
 //     TILE_KEYS  keys of a tile in shared memory, whose scores a wave holds at once: a multiple of 16
-//   SCRATCH_FP16  1 in all passes if scratch holds queries, keys and values as float16, for COOPERATIVE_MATRIX or for
-//              FEW_QUERIES with a VECTOR of 8; else 0
-//   STORE_FP16  1 in the passes in which each thread writes eight adjacent float16 values of these; SCRATCH_VECTOR is 4
-//              then
 //   FEW_QUERIES   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
-//              macros above, those down to X_IN apply; the
-//              following ones, down to WAVES, apply too
+//              macros above, those down to X_IN apply; the following ones, down to KEY_FETCHES, apply too
 //   COMBINE      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Groups
-//              have one query then, and parts in place of keys, with four of their sums to a vector.
+//              have one query then, and parts in place of keys.
 //   KEY_THREADS      threads that share a key and its value: a power of 2
 //   KEY_VECTORS  vectors of a key that each of them loads
-//   VALUE_VECTORS  vectors of a value that each of them loads: a power of 2
-//   KEY_FETCHES  keys, or parts, that a thread loads at once
-//   VALUE_FETCHES  values that a thread loads at once
-//   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
-//              consecutive threads; else 0
+//   VALUE_VECTORS  vectors of a value that each of them loads
+//   KEY_FETCHES  keys and their values, or parts, that they load at once
 //   SKIP_PAST      1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the
 //              earlier rows from other tensors; else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
@@ -234,27 +224,28 @@
 #ifndef SPLIT_KV
 #define SPLIT_KV 0
 #endif
-#ifndef STORE_FP16
-#define STORE_FP16 0
-#endif
 #ifndef SKIP_PAST
 #define SKIP_PAST 0
 #endif
 
 #define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
-#define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch, in vectors
+#define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch
 // The element types of tensors that attention may read or write in vectors; the X_IN say which of them it does. It does
 // not access the others.
 #if PASS != 3
 #define READ(type) type
 #define WRITTEN(type) type
 #else
-#if COOPERATIVE_MATRIX || FEW_QUERIES
 #define READ(type) uint4  // eight float16 values or four floats
-#else
-#define READ(type) vector<type, 4>
-#endif
 #define WRITTEN(type) vector<type, 4>
+#endif
+// Scratch is accessed in vectors, too.
+#if PASS == 3
+typedef uint4 Scratch;
+#define ScratchWord(position) scratch[(position) / 4][(position) % 4]
+#else
+typedef uint Scratch;
+#define ScratchWord(position) scratch[position]
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<READ(QUERY_STORED)> queryTensor : register(t0);
@@ -271,11 +262,6 @@
 [[vk::binding(11, 0)]] RWStructuredBuffer<WRITTEN(OUTPUT_STORED)> outputTensor : register(u0);
 [[vk::binding(12, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_KEY_STORED)> outputPresentKeyTensor : register(u1);
 [[vk::binding(13, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_VALUE_STORED)> outputPresentValueTensor : register(u2);
-#if PASS == 3 || STORE_FP16
-typedef vector<uint, SCRATCH_VECTOR> Scratch;
-#else
-typedef uint Scratch;
-#endif
 [[vk::binding(14, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
 
 struct Dimension
@@ -606,54 +592,19 @@ void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
     StoreOutputPresentValue(OffsetInOutputPresentValue(at), entry);
 }
 
-uint Word(uint position)
-{
-#if PASS == 3 || STORE_FP16
-    return scratch[position / SCRATCH_VECTOR][position % SCRATCH_VECTOR];
-#else
-    return scratch[position];
-#endif
-}
-
-// Stores what the pass writes of queries, keys or values, which start at a word: an element, or eight of them as
-// float16. `value` is an expression of the coordinate `at`.
-#if STORE_FP16
-#define STORE(start, value) \
-    uint4 eight = uint4(0, 0, 0, 0); \
-    [unroll] \
-    for (uint e = 0; e < 8; e++) \
-    { \
-        eight[e / 2] |= f32tof16((float)(float16_t)(value)) << (e % 2 * 16); \
-        at.entries[RANK - 1]++; \
-    } \
-    scratch[(start) / 4 + first + item] = eight;
-#else
-#define STORE(start, value) scratch[(start) + first + item] = asuint(value);
-#endif
-
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(Word((uint)first + number)); }
-
-// One that may be packed as float16
-REAL_VALUE LoadPacked(int first, uint number)
-{
-#if SCRATCH_FP16
-    return f16tof32(Word((uint)first + number / 2) >> (number % 2 * 16));
-#else
-    return LoadReal(first, number);
-#endif
-}
+REAL_VALUE LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)first + number)); }
 
 REAL_VALUE ReadKeptPresentKey(List at)
 {
-    return LoadPacked(keptPresentKeyFirst, (uint)RavelIndex(Clamped(at, keptPresentKeySizes,
+    return LoadReal(keptPresentKeyFirst, (uint)RavelIndex(Clamped(at, keptPresentKeySizes,
         KEPT_PRESENT_KEY_SIZES_LENGTH), ListOf(keptPresentKeySizes[0], keptPresentKeySizes[1],
         KEPT_PRESENT_KEY_SIZES_LENGTH)));
 }
 
 REAL_VALUE ReadKeptPresentValue(List at)
 {
-    return LoadPacked(keptPresentValueFirst, (uint)RavelIndex(Clamped(at, keptPresentValueSizes,
+    return LoadReal(keptPresentValueFirst, (uint)RavelIndex(Clamped(at, keptPresentValueSizes,
         KEPT_PRESENT_VALUE_SIZES_LENGTH), ListOf(keptPresentValueSizes[0], keptPresentValueSizes[1],
         KEPT_PRESENT_VALUE_SIZES_LENGTH)));
 }
@@ -663,6 +614,12 @@ REAL_VALUE ReadKeptContext(List at)
     return LoadReal(keptContextFirst, (uint)RavelIndex(Clamped(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH),
         ListOf(keptContextSizes[0], keptContextSizes[1], KEPT_CONTEXT_SIZES_LENGTH)));
 }
+
+void StoreReal(int first, uint number, REAL_VALUE entry) { ScratchWord((uint)first + number) = asuint(entry); }
+
+void WriteKeptQuery(uint number, REAL_VALUE entry) { StoreReal(keptQueryFirst, number, entry); }
+void WriteKeptPresentKey(uint number, REAL_VALUE entry) { StoreReal(keptPresentKeyFirst, number, entry); }
+void WriteKeptPresentValue(uint number, REAL_VALUE entry) { StoreReal(keptPresentValueFirst, number, entry); }
 
 REAL_VALUE Row(int b, int s, int i)
 {
@@ -810,12 +767,14 @@ List Numbered(uint number)
 }
 
 #if PASS == 3
-#if COOPERATIVE_MATRIX || FEW_QUERIES
-typedef uint4 Loaded;
-#define FROM_SCRATCH(words) words
+static List origin;  // the batch and the first head of the group
+static uint firstRow, part;  // its first row, and its part of the keys, or of the columns of values
+// where the keys and values of its heads start, the current ones and those of the past
+static uint2 keyFirsts, valueFirsts;
+#if SPLIT_KV
+#define FIRST_KEY (part * KEYS_PER_SPLIT)
 #else
-typedef vector<float, VECTOR> Loaded;
-#define FROM_SCRATCH(words) asfloat(words)
+#define FIRST_KEY 0
 #endif
 
 // Where the first row of a head, given by batch and number, is; `positions` are the offset of the tensor, then its
@@ -831,44 +790,6 @@ uint PositionIn(int4 positions, List at)
     return FirstOf(positions, uint2(at.entries[0], at.entries[1])) + (uint)at.entries[2] * (uint)positions[3];
 }
 
-float ElementOf(Loaded elements, uint number)
-{
-#if VECTOR == 8
-    return f16tof32(elements[number / 2] >> (number % 2 * 16));
-#elif FEW_QUERIES
-    return asfloat(elements[number]);
-#else
-    return elements[number];
-#endif
-}
-
-// A vector of the tensor that a macro X_IN names
-Loaded LoadFrom(uint tensor, uint position)
-{
-    Loaded found;
-    if (tensor == 1)
-        found = (Loaded)queryTensor[position / VECTOR];
-    else if (tensor == 2)
-        found = (Loaded)keyTensor[position / VECTOR];
-    else if (tensor == 3)
-        found = (Loaded)valueTensor[position / VECTOR];
-    else if (tensor == 4)
-        found = (Loaded)stackedQueryKeyTensor[position / VECTOR];
-    else if (tensor == 5)
-        found = (Loaded)stackedKeyValueTensor[position / VECTOR];
-    else if (tensor == 6)
-        found = (Loaded)stackedQueryKeyValueTensor[position / VECTOR];
-    else if (tensor == 10)
-        found = (Loaded)pastKeyTensor[position / VECTOR];
-    else if (tensor == 11)
-        found = (Loaded)pastValueTensor[position / VECTOR];
-    else
-        found = FROM_SCRATCH(scratch[position / VECTOR]);
-    return found;
-}
-
-Loaded QueryAt(uint position) { return LoadFrom(QUERY_IN, position); }
-
 // The batch and the head of the keys and values that the queries of a head read
 uint2 HeadOfKeys(List at)
 {
@@ -877,112 +798,6 @@ uint2 HeadOfKeys(List at)
         ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0), 0, 0), 0, 2);
     return uint2(head.entries[0], head.entries[1]);
 }
-
-// Where the keys or the values of a query's head start: the current ones, and those of the past
-uint2 FirstsOf(int4 layout[2], List at)
-{
-    const uint2 head = HeadOfKeys(at);
-    return uint2(FirstOf(layout[0], head), FirstOf(layout[1], head));
-}
-
-// A vector of a head's key number `row`
-Loaded KeyVector(uint2 firsts, uint row, uint element)
-{
-#if KEY_BEFORE_IN
-    if (row < (uint)PAST_ROWS)
-        return LoadFrom(KEY_BEFORE_IN, firsts.y + row * (uint)keyLayout[1][3] + element);
-#endif
-    return LoadFrom(KEY_IN, firsts.x + row * (uint)keyLayout[0][3] + element);
-}
-
-// A vector of a head's value number `row`
-Loaded ValueVector(uint2 firsts, uint row, uint element)
-{
-#if VALUE_BEFORE_IN
-    if (row < (uint)PAST_ROWS)
-        return LoadFrom(VALUE_BEFORE_IN, firsts.y + row * (uint)valueLayout[1][3] + element);
-#endif
-    return LoadFrom(VALUE_IN, firsts.x + row * (uint)valueLayout[0][3] + element);
-}
-
-#if SCRATCH_VECTOR == 4
-// Results are stored four columns at once: to scratch if they are parts, or if another pass reads them.
-void PutFour(uint position, float4 means)
-{
-#if OUTPUT_IN == 0 || SPLIT_KV
-    scratch[position / 4] = asuint(means);
-#elif OUTPUT_IN == 12
-    outputTensor[position / 4] = (vector<OUTPUT_STORED, 4>)means;
-#endif
-}
-#endif
-
-#if !FEW_QUERIES
-// One element of a result
-void PutOne(uint position, float mean)
-{
-#if OUTPUT_IN == 0 || SPLIT_KV
-    scratch[position / SCRATCH_VECTOR][position % SCRATCH_VECTOR] = asuint(mean);
-#elif OUTPUT_IN == 12
-    outputTensor[position / 4][position % 4] = (OUTPUT_STORED)mean;
-#endif
-}
-
-float OnePut(uint position)
-{
-#if OUTPUT_IN == 0 || SPLIT_KV
-    return asfloat(scratch[position / SCRATCH_VECTOR][position % SCRATCH_VECTOR]);
-#elif OUTPUT_IN == 12
-    return (float)outputTensor[position / 4][position % 4];
-#endif
-}
-#endif
-
-// The score at batch, head, query and key
-float Scored(List at, float total) { return (REAL_VALUE)scale * total + ContextChoice(at) + ContextChoice2(at); }
-
-// The number of keys past which all are masked, whatever the head and the query
-uint KeysOf(List at)
-{
-    int keys = keptPresentKeySizes[0][2];
-    keys = min(keys, pastKey);
-    return (uint)max(keys, 0);
-}
-
-// Whether a key before that is unmasked
-bool Counts(List at) { return true; }
-
-static const float LOG2_E = 1.442695f;
-
-// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
-float Weight(float x) { return exp2(x * LOG2_E); }
-
-// What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
-float ShiftOf(float greatest) { return greatest == asfloat(0xff800000) ? 0.0f : greatest; }
-
-#if SPLIT_KV || COMBINE
-// The parts of the keys
-uint Parts() { return ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT; }
-
-// Where one part of a query is in scratch, in vectors: its weighted sum of values, then what scores were relative to
-// and its sum of weights
-uint PositionOfPart(List at, uint part)
-{
-    const uint number = (uint)((at.entries[0] * keptQuerySizes[0][1] + at.entries[1]) * keptQuerySizes[0][2]
-        + at.entries[2]);
-    return (uint)PARTS_FIRST + (number * Parts() + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
-}
-#endif
-
-#if !COMBINE
-static List origin;  // the batch and the first head of the group
-static uint firstRow, part;  // its first row, and its part of the keys, or of the columns of values
-static uint2 keyFirsts, valueFirsts;  // where the keys and values of its heads start
-#if SPLIT_KV
-#define FIRST_KEY (part * KEYS_PER_SPLIT)
-#else
-#define FIRST_KEY 0
-#endif
 
 // Rows are the queries of adjacent heads that share keys, one head after another.
 uint Rows() { return SHARED * (uint)keptQuerySizes[0][2]; }
@@ -1006,34 +821,101 @@ void FindGroup(uint item)
     const uint head = item / blocks % heads;
     firstRow = item % blocks * ROWS;
     part = item / blocks / heads;
-    origin = ListOf(0, 0, 4);
-    origin.entries[0] = (int)(head / keyHeads);
-    origin.entries[1] = (int)(head % keyHeads * SHARED);
-    keyFirsts = FirstsOf(keyLayout, origin);
-    valueFirsts = FirstsOf(valueLayout, origin);
+    origin = ListOf(int4(head / keyHeads, head % keyHeads * SHARED, 0, 0), 0, 4);
+    const uint2 ofKeys = HeadOfKeys(origin);
+    keyFirsts = uint2(FirstOf(keyLayout[0], ofKeys), FirstOf(keyLayout[1], ofKeys));
+    valueFirsts = uint2(FirstOf(valueLayout[0], ofKeys), FirstOf(valueLayout[1], ofKeys));
 }
 
-// The end of the keys that the group takes of a head
-uint EndOfKeys(List at)
+float ElementOf(uint4 elements, uint number)
 {
-#if SPLIT_KV
-    return min(KeysOf(at), FIRST_KEY + KEYS_PER_SPLIT);
+#if VECTOR == 8
+    return f16tof32(elements[number / 2] >> (number % 2 * 16));
 #else
-    return KeysOf(at);
+    return asfloat(elements[number]);
 #endif
 }
 
-// Where the group's result for a query starts
-uint PositionOfResult(List at)
+// A vector of the tensor that a macro X_IN names, or of scratch, which holds floats; `count` elements of the row are
+// left.
+uint4 LoadFrom(uint tensor, uint position, uint count)
 {
-#if SPLIT_KV
-    return PositionOfPart(at, part) * 4;
+    uint4 found = (uint4)0;
+    if (tensor == 1)
+        found = queryTensor[position / VECTOR];
+    else if (tensor == 2)
+        found = keyTensor[position / VECTOR];
+    else if (tensor == 3)
+        found = valueTensor[position / VECTOR];
+    else if (tensor == 4)
+        found = stackedQueryKeyTensor[position / VECTOR];
+    else if (tensor == 5)
+        found = stackedKeyValueTensor[position / VECTOR];
+    else if (tensor == 6)
+        found = stackedQueryKeyValueTensor[position / VECTOR];
+    else if (tensor == 10)
+        found = pastKeyTensor[position / VECTOR];
+    else if (tensor == 11)
+        found = pastValueTensor[position / VECTOR];
+    else
+    {
+        [unroll]
+        for (uint e = 0; e < VECTOR; e++)
+        {
+            const uint word = e < count ? ScratchWord(position + e) : 0;
+#if VECTOR == 8
+            found[e / 2] |= f32tof16(asfloat(word)) << (e % 2 * 16);
 #else
-    return PositionIn(outputLayout[0], at);
+            found[e] = word;
 #endif
+        }
+    }
+    return found;
 }
 
-#if !FEW_QUERIES
+// A vector of row number `row` of the group, which must be there, and of its heads' keys and values
+uint4 QueryVector(uint row, uint element)
+{
+    return LoadFrom(QUERY_IN, PositionIn(queryLayout[0], RowAt(row)) + element, (uint)keptQuerySizes[0][3] - element);
+}
+
+uint4 KeyVector(uint row, uint element)
+{
+    const uint count = (uint)keptPresentKeySizes[0][3] - element;
+#if KEY_BEFORE_IN
+    if (row < (uint)PAST_ROWS)
+        return LoadFrom(KEY_BEFORE_IN, keyFirsts.y + row * (uint)keyLayout[1][3] + element, count);
+#endif
+    return LoadFrom(KEY_IN, keyFirsts.x + row * (uint)keyLayout[0][3] + element, count);
+}
+
+uint4 ValueVector(uint row, uint element)
+{
+    const uint count = (uint)keptPresentValueSizes[0][3] - element;
+#if VALUE_BEFORE_IN
+    if (row < (uint)PAST_ROWS)
+        return LoadFrom(VALUE_BEFORE_IN, valueFirsts.y + row * (uint)valueLayout[1][3] + element, count);
+#endif
+    return LoadFrom(VALUE_IN, valueFirsts.x + row * (uint)valueLayout[0][3] + element, count);
+}
+
+// The score at batch, head, query and key
+float Scored(List at, float total) { return (REAL_VALUE)scale * total + ContextChoice(at) + ContextChoice2(at); }
+
+// The number of keys past which all are masked, whatever the head and the query
+uint KeysOf(List at)
+{
+    int keys = keptPresentKeySizes[0][2];
+    keys = min(keys, pastKey);
+    return (uint)max(keys, 0);
+}
+
+// The end of the keys that the group takes
+uint EndOfKeys() { return SPLIT_KV ? min(KeysOf(origin), FIRST_KEY + KEYS_PER_SPLIT) : KeysOf(origin); }
+
+// Whether a key before that is unmasked
+bool Counts(List at) { return true; }
+
 // The score of a product; minus infinity for keys that are masked, or that lie at or beyond `end`, unless it `isWithin`
 float ScoreOf(bool isWithin, List at, uint key, uint end, float product)
 {
@@ -1042,43 +924,99 @@ float ScoreOf(bool isWithin, List at, uint key, uint end, float product)
     return (isWithin || key < end) && Counts(at) ? score : asfloat(0xff800000);
 }
 
+static const float LOG2_E = 1.442695f;
+
+// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
+float Weight(float x) { return exp2(x * LOG2_E); }
+
+// What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
+float ShiftOf(float greatest) { return greatest == asfloat(0xff800000) ? 0.0f : greatest; }
+
+#if SPLIT_KV || COMBINE
+// The parts of the keys
+uint Parts() { return ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT; }
+
+// Where one part of a query is in scratch: its weighted sum of values, then what scores were relative to and its sum of
+// weights
+uint PositionOfPart(List at, uint number)
+{
+    const int query = (at.entries[0] * keptQuerySizes[0][1] + at.entries[1]) * keptQuerySizes[0][2] + at.entries[2];
+    return (uint)PARTS_FIRST + ((uint)query * Parts() + number) * ((uint)keptPresentValueSizes[0][3] + 4);
+}
+#endif
+
+// Where the group's result for a row starts
+uint PositionOfResult(uint row)
+{
+#if SPLIT_KV
+    return PositionOfPart(RowAt(row), part);
+#else
+    return PositionIn(outputLayout[0], RowAt(row));
+#endif
+}
+
+// Results are stored to scratch if they are parts, or if another pass reads them.
+void Store(uint position, float mean)
+{
+#if OUTPUT_IN == 0 || SPLIT_KV
+    ScratchWord(position) = asuint(mean);
+#elif OUTPUT_IN == 12
+    outputTensor[position / 4][position % 4] = (OUTPUT_STORED)mean;
+#endif
+}
+
+void StoreFour(uint position, float4 means)
+{
+#if OUTPUT_IN == 0 || SPLIT_KV
+    scratch[position / 4] = asuint(means);
+#elif OUTPUT_IN == 12
+    outputTensor[position / 4] = (vector<OUTPUT_STORED, 4>)means;
+#endif
+}
+
+#if SPLIT_KV
+// What a part of a row is relative to, and its sum of weights
+void StorePart(uint row, float shift, float sum)
+{
+    Store(PositionOfResult(row) + (uint)keptPresentValueSizes[0][3], shift);
+    Store(PositionOfResult(row) + (uint)keptPresentValueSizes[0][3] + 1, sum);
+}
+#endif
+
 bool IsNonFinite(float x) { return (asuint(x) & 0x7f800000) == 0x7f800000; }
 
-// The weighted sum of a column of the values, key by key, without masked keys
-float SumOf(List at, uint column, float shift)
+// Computes adjacent means of a row again, key by key: masked keys add nothing even if their values are infinite or NaN,
+// but a weight of 0 times such a value is NaN.
+void StoreWithoutMasked(uint row, uint column, uint count, float shift, float divisor)
 {
-    const uint end = EndOfKeys(at), queryPosition = PositionIn(queryLayout[0], at);
-    float sum = 0;
+    List at = RowAt(row);
+    const uint end = isnan(divisor) ? 0 : min(column + count, (uint)keptPresentValueSizes[0][3]);
     [loop]
-    for (uint k = FIRST_KEY; k < end; k++)
+    for (; column < end; column++)
     {
-        at.entries[3] = (int)k;
-        if (Counts(at))
+        float sum = 0;
+        [loop]
+        for (uint k = FIRST_KEY; k < EndOfKeys(); k++)
         {
-            float total = 0;
-            [loop]
-            for (uint e = 0; e < (uint)keptQuerySizes[0][3]; e++)
-                total = mad(ElementOf(QueryAt(queryPosition + e), e % VECTOR),
-                    ElementOf(KeyVector(keyFirsts, k, e), e % VECTOR), total);
-            sum += Weight(Scored(at, total) - shift) * ElementOf(ValueVector(valueFirsts, k, column), column % VECTOR);
+            at.entries[3] = (int)k;
+            if (Counts(at))
+            {
+                float total = 0;
+                [loop]
+                for (uint e = 0; e < (uint)keptQuerySizes[0][3]; e++)
+                {
+                    const uint first = e / VECTOR * VECTOR;
+                    total = mad(ElementOf(QueryVector(row, first), e % VECTOR),
+                        ElementOf(KeyVector(k, first), e % VECTOR), total);
+                }
+                sum += Weight(Scored(at, total) - shift)
+                    * ElementOf(ValueVector(k, column / VECTOR * VECTOR), column % VECTOR);
+            }
         }
+        Store(PositionOfResult(row) + column, sum / divisor);
     }
-    return sum;
 }
 
-// Recomputes those of `count` adjacent means that are not finite: masked keys add nothing even if their values are
-// infinite or NaN, but a weight of 0 times such a value would be NaN.
-void StoreNonFinite(List at, uint column, uint count, float shift, float divisor)
-{
-    const uint position = PositionOfResult(at);
-    [loop]
-    for (uint c = column; c < min(column + count, (uint)keptPresentValueSizes[0][3]); c++)
-        if (!isnan(divisor) && IsNonFinite(OnePut(position + c)))
-            PutOne(position + c, SumOf(at, c, shift) / divisor);
-}
-#endif
-
-#endif
 #if COOPERATIVE_MATRIX
 static const uint KEY_SIXTEENS = TILE_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
@@ -1131,16 +1069,15 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
     extract(matrix, 4), extract(matrix, 5), extract(matrix, 6), extract(matrix, 7))
 
 // Shared memory: tiles of keys and of values, their rows padded by a vector to avoid bank conflicts, and 16 x 16 floats
-// per wave. The queries pass through it first, 16 per wave at a time. With one slice, tiles are double-buffered: the
-// next one is stored while other waves still read the current one, which takes one barrier per tile instead of two.
-// With several, there is room for one tile, and a wave's floats are its products of a step.
+// per wave. The queries pass through it first. With one slice, tiles are double-buffered: the next one is
+// stored while other waves still read the current one, which takes one barrier per tile instead of two. With several,
+// there is room for one tile, and a wave's floats are its products of a step.
 static const uint keyEights = 2 * SLICES * QUERY_SIXTEENS, valueEights = 2 * SLICES * VALUE_SIXTEENS;  // of a row
 static const uint valueStart = TILE_KEYS * (keyEights + 1), tileSize = valueStart + TILE_KEYS * (valueEights + 1);
 static const uint ownStart = SLICES == 1 ? 2 * tileSize : tileSize, matrixSize = 64;
 static const uint ownEach = SLICES == 1 ? matrixSize : KEY_SIXTEENS * matrixSize;
 static const uint ownEnd = ownStart + NUM_THREADS / 32 * ownEach;
-static const uint queryEights = 2 * QUERY_SIXTEENS, queryPitch = queryEights + 1,
-    queriesSize = NUM_THREADS / 32 * 16 * queryPitch;
+static const uint queriesSize = ROWS * (keyEights + 1);
 groupshared uint4 tiles[ownEnd > queriesSize ? ownEnd : queriesSize];
 static const uint each = (TILE_KEYS * (keyEights > valueEights ? keyEights : valueEights) + NUM_THREADS - 1)
     / NUM_THREADS;
@@ -1174,7 +1111,7 @@ void FetchKeys(uint thread, uint first)
         const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * keyEights - 1), eight = number % keyEights;
         nextKeys[i] = uint4(0, 0, 0, 0);
         if (eight < QUERY_EIGHTS)
-            nextKeys[i] = KeyVector(keyFirsts, min(first + number / keyEights, max(endKey, 1) - 1), eight * 8);
+            nextKeys[i] = KeyVector(min(first + number / keyEights, max(endKey, 1) - 1), eight * 8);
     }
 }
 
@@ -1186,7 +1123,7 @@ void FetchValues(uint thread, uint first)
         const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * valueEights - 1), eight = number % valueEights;
         nextValues[i] = uint4(0, 0, 0, 0);
         if (eight < VALUE_EIGHTS)
-            nextValues[i] = ValueVector(valueFirsts, min(first + number / valueEights, max(endKey, 1) - 1), eight * 8);
+            nextValues[i] = ValueVector(min(first + number / valueEights, max(endKey, 1) - 1), eight * 8);
     }
 }
 
@@ -1225,40 +1162,31 @@ bool LocateEntries()
     return areDirect;
 }
 
-// A thread's entries of a matrix of sums in shared memory
-float2x4 StoredEntries(bool areDirect, uint first)
-{
-    float2x4 found;
-    if (areDirect)
-    {
-        const SumMatrix sum = LoadSums(tiles[first], 0, 4, NON_PRIVATE);
-        found = ENTRIES(Extracted, sum);
-    }
-    else
-    {
-        found[0] = asfloat(LoadShared(tiles[first + lane], NON_PRIVATE));
-        found[1] = asfloat(LoadShared(tiles[first + 32 + lane], NON_PRIVATE));
-    }
-    return found;
-}
-
-// A thread's entries of the products with a tile, of which `j` numbers the matrix
+// A thread's entries of the products with a tile, of which `j` numbers the matrix. They pass through shared memory
+// unless they are direct, and there is a single slice.
 float2x4 ProductsOfThread(Matrices m, bool areDirect, uint j)
 {
+    float2x4 total = (float2x4)0.0f;
 #if SLICES == 1
     if (areDirect)
         return ENTRIES(Extracted, m.products[j]);
     ControlBarrier(3, 3, EXCHANGED);
     StoreSums(tiles[own], m.products[j], 0, 4, NON_PRIVATE);
     ControlBarrier(3, 3, EXCHANGED);
-    return StoredEntries(false, own);
-#else
-    float2x4 total = (float2x4)0.0f;
+    j = 0;
+#endif
     [unroll]
     for (uint other = 0; other < SLICES; other++)
-        total += StoredEntries(areDirect, own + (other - slice) * ownEach + j * matrixSize);
+    {
+        const uint first = own + (other - slice) * ownEach + j * matrixSize;
+        const SumMatrix sum = LoadSums(tiles[first], 0, 4, NON_PRIVATE);
+        if (areDirect)
+            total += ENTRIES(Extracted, sum);
+        else
+            total += float2x4(asfloat(LoadShared(tiles[first + lane], NON_PRIVATE)),
+                asfloat(LoadShared(tiles[first + 32 + lane], NON_PRIVATE)));
+    }
     return total;
-#endif
 }
 
 // The left factor that consists of all threads' entries
@@ -1288,29 +1216,24 @@ LeftMatrix LeftOf(bool areDirect, float2x4 entries)
     return left;
 }
 
-// A wave's slice of 16 queries, zero beyond the last. They pass through shared memory.
-void LoadQueries(inout Matrices m)
+// A wave's slice of 16 queries, zero beyond the last. All queries of the group pass through shared memory.
+void LoadQueries(inout Matrices m, uint thread)
 {
-    const uint start = wave * 16 * queryPitch;
-    uint4 eights[QUERY_SIXTEENS];
-    uint d;
     [unroll]
-    for (d = 0; d < QUERY_SIXTEENS; d++)
+    for (uint i = 0; i < ROWS * keyEights; i += NUM_THREADS)
     {
-        const uint row = waveRow + (lane + d * 32) / queryEights,
-            eight = slice * queryEights + (lane + d * 32) % queryEights;
-        eights[d] = uint4(0, 0, 0, 0);
+        const uint number = min(thread + i, ROWS * keyEights - 1), row = firstRow + number / keyEights,
+            eight = number % keyEights;
+        uint4 some = uint4(0, 0, 0, 0);
         if (row < Rows() && eight < QUERY_EIGHTS)
-            eights[d] = QueryAt(PositionIn(queryLayout[0], RowAt(row)) + eight * 8);
+            some = QueryVector(row, eight * 8);
+        StoreShared(tiles[number + number / keyEights], some, NON_PRIVATE);
     }
-    ControlBarrier(3, 3, EXCHANGED);
+    ControlBarrier(2, 2, EXCHANGED);
     [unroll]
-    for (d = 0; d < QUERY_SIXTEENS; d++)
-        StoreShared(tiles[start + lane + d * 32 + (lane + d * 32) / queryEights], eights[d], NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    [unroll]
-    for (d = 0; d < QUERY_SIXTEENS; d++)
-        m.queries[d] = LoadLeft(tiles[start + d * 2], 0, queryPitch, NON_PRIVATE);
+    for (uint d = 0; d < QUERY_SIXTEENS; d++)
+        m.queries[d] = LoadLeft(tiles[(waveRow - firstRow) * (keyEights + 1) + (slice * QUERY_SIXTEENS + d) * 2], 0,
+            keyEights + 1, NON_PRIVATE);
 }
 
 // Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
@@ -1474,7 +1397,7 @@ void StoreMeans(Matrices m)
     for (n = 0; n < 2; n++)
     {
         if (slice == 0 && lane % 4 == 0 && RowOfThread(n) < Rows())
-            PutFour(PositionOfResult(RowAt(RowOfThread(n))) + VALUE_EIGHTS * 8, float4(shifts[n], sums[n], 0, 0));
+            StorePart(RowOfThread(n), shifts[n], sums[n]);
         sums[n] = isnan(sums[n]) ? sums[n] : 1;  // as all means of that row will be NaN
     }
 #endif
@@ -1491,7 +1414,7 @@ void StoreMeans(Matrices m)
             const float4 means = asfloat(LoadShared(tiles[own + n * 32 + lane], NON_PRIVATE)) / sums[n];
             if (RowOfThread(n) < Rows() && column < VALUE_EIGHTS * 8)
             {
-                PutFour(PositionOfResult(RowAt(RowOfThread(n))) + column, means);
+                StoreFour(PositionOfResult(RowOfThread(n)) + column, means);
                 isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
             }
         }
@@ -1502,7 +1425,7 @@ void StoreMeans(Matrices m)
         for (n = 0; n < 2; n++)
             [loop]
             for (c = 0; RowOfThread(n) < Rows() && c < VALUE_SIXTEENS; c++)
-                StoreNonFinite(RowAt(RowOfThread(n)), (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4, 4, shifts[n],
+                StoreWithoutMasked(RowOfThread(n), (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4, 4, shifts[n],
                     sums[n]);
     }
 }
@@ -1525,13 +1448,13 @@ void Attend(uint item, uint thread)
     waveRow = firstRow + wave / SLICES * 16;
     own = ownStart + wave * ownEach;
     firstKey = FIRST_KEY;
-    endKey = EndOfKeys(origin);
+    endKey = EndOfKeys();
     FetchKeys(thread, firstKey);
     FetchValues(thread, firstKey);
     const bool areDirect = LocateEntries();
     ControlBarrier(2, 2, EXCHANGED);
     Matrices m;
-    LoadQueries(m);
+    LoadQueries(m, thread);
     shifts = float2(LOWEST, LOWEST);
     sums = float2(0, 0);
     [unroll]
@@ -1550,491 +1473,259 @@ void Attend(uint item, uint thread)
     StoreMeans(m);
 }
 #elif FEW_QUERIES
-static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys that the group works on side by side
-static const uint ADJACENT = COMBINE ? 4 : VECTOR;  // columns of a value, in a vector
-static const uint ROW_SUMS = VALUE_VECTORS * ADJACENT, SUMS = ROWS * ROW_SUMS;  // weighted values of a thread
-static const uint OWN_SUMS = SUMS > 4 * STRANDS ? SUMS / STRANDS : 4;  // those that it stores
-#if !COMBINE
-#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
+static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys, or parts, that the group works on side by side
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
-groupshared float weights[KEYS_PER_SPLIT * ROWS];  // by query; scores at first
-#endif
-groupshared float held[NUM_THREADS * (SUMS > 16 ? SUMS / 2 : 8)];  // exchange between threads
+static const uint COLUMNS = VALUE_VECTORS * VECTOR;  // of the values, of a thread
+static const uint EACH = COMBINE || COLUMNS > ROWS * KEY_FETCHES ? COLUMNS : ROWS * KEY_FETCHES;
+static const uint ABSENT = 0xff800001;  // the score of a masked key: a signaling NaN, which arithmetic never makes
+groupshared float held[NUM_THREADS * EACH];  // exchange between threads
+groupshared float2 relative[STRANDS];  // what weights are relative to, and their sum
 
-#if KEY_STORED_IN
-void StoreKeyVector(uint first, uint key, uint element, Loaded some)
+// The number of a key, or of a part, in a tile that starts at number `first`, and the element at which a thread's
+// vector starts
+uint2 PlaceOf(uint thread, uint first, uint u, uint j)
 {
-    const uint position = (first + key * (uint)storedLayouts[0][3] + element) / VECTOR;
-#if KEY_STORED_IN == 13
-    outputPresentKeyTensor[position] = some;
-#endif
+    return uint2(first + u * STRANDS + thread / KEY_THREADS, (thread % KEY_THREADS + j * KEY_THREADS) * VECTOR);
 }
-#endif
-
-#if VALUE_STORED_IN
-void StoreValueVector(uint first, uint key, uint element, Loaded some)
-{
-    const uint position = (first + key * (uint)storedLayouts[1][3] + element) / VECTOR;
-#if VALUE_STORED_IN == 14
-    outputPresentValueTensor[position] = some;
-#endif
-}
-#endif
 
 #if !COMBINE
-// A thread's share of the values from key `first` on
-void FetchValues(uint thread, uint first, uint endKey, out Loaded values[VALUE_FETCHES][VALUE_VECTORS])
+groupshared uint scores[ROWS * TILE_KEYS];
+
+// Reads a thread's share of the keys of a tile, which starts at number `first`
+void FetchKeys(uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][KEY_VECTORS])
 {
     [unroll]
-    for (uint u = 0; u < VALUE_FETCHES; u++)
-    {
-        const uint key = first + u * STRANDS + thread / KEY_THREADS;
+    for (uint u = 0; u < KEY_FETCHES; u++)
+        [unroll]
+        for (uint j = 0; j < KEY_VECTORS; j++)
+        {
+            const uint2 place = PlaceOf(thread, first, u, j);
+            next[u][j] = (uint4)0;
+            if (place.x < end && place.y < (uint)keptPresentKeySizes[0][3])
+                next[u][j] = KeyVector(place.x, place.y);
+        }
+}
+
+#if KEY_STORED_IN == 13
+void KeepKeys(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][KEY_VECTORS])
+{
+    const int4 layout = storedLayouts[0];
+    [unroll]
+    for (uint u = 0; u < KEY_FETCHES; u++)
+        [unroll]
+        for (uint j = 0; j < KEY_VECTORS; j++)
+        {
+            const uint2 place = PlaceOf(thread, first, u, j);
+            if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentKeySizes[0][3])
+                outputPresentKeyTensor[(FirstOf(layout, HeadOfKeys(origin)) + place.x * (uint)layout[3] + place.y)
+                    / VECTOR] = some[u][j];
+        }
+}
+#endif
+
+// Reads a thread's share of the values of a tile, which starts at number `first`
+void FetchValues(uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][VALUE_VECTORS])
+{
+    [unroll]
+    for (uint u = 0; u < KEY_FETCHES; u++)
         [unroll]
         for (uint j = 0; j < VALUE_VECTORS; j++)
         {
-            const uint column = (thread % KEY_THREADS + j * KEY_THREADS) * VECTOR;
-            values[u][j] = (Loaded)0;
-            if (key < endKey && column < (uint)keptPresentValueSizes[0][3])
-                values[u][j] = ValueVector(valueFirsts, key, column);
+            const uint2 place = PlaceOf(thread, first, u, j);
+            next[u][j] = (uint4)0;
+            if (place.x < end && place.y < (uint)keptPresentValueSizes[0][3])
+                next[u][j] = ValueVector(place.x, place.y);
         }
-    }
+}
+
+#if VALUE_STORED_IN == 14
+void KeepValues(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][VALUE_VECTORS])
+{
+    const int4 layout = storedLayouts[1];
+    [unroll]
+    for (uint u = 0; u < KEY_FETCHES; u++)
+        [unroll]
+        for (uint j = 0; j < VALUE_VECTORS; j++)
+        {
+            const uint2 place = PlaceOf(thread, first, u, j);
+            if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentValueSizes[0][3])
+                outputPresentValueTensor[(FirstOf(layout, HeadOfKeys(origin)) + place.x * (uint)layout[3] + place.y)
+                    / VECTOR] = some[u][j];
+        }
 }
 #endif
+#endif
 
-// Computes some queries of the heads that share keys, over one part of these, or combines the parts of a query. Strands
-// of KEY_THREADS threads have keys and values, or parts, of their own.
+// Computes some queries of the heads that share keys, over one part of these, or combines the parts of a query. Each
+// strand of KEY_THREADS threads has keys and values, or parts, of its own. The softmax is online: weighted sums are
+// relative to the greatest score so far.
 void Attend(uint item, uint thread)
 {
-    uint q, j, e, u, i, n;
+    FindGroup(item);
     const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS,
         valueSize = (uint)keptPresentValueSizes[0][3];
-    float greatest[ROWS], sums[ROWS], mixed[SUMS];
+    uint q, j, e, u, c;
+    float greatest[ROWS], sums[ROWS], mixed[ROWS * COLUMNS];
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
         greatest[q] = asfloat(0xff800000);
         sums[q] = 0;
+        [unroll]
+        for (c = 0; c < COLUMNS; c++)
+            mixed[q * COLUMNS + c] = 0;
     }
-    [unroll]
-    for (i = 0; i < SUMS; i++)
-        mixed[i] = 0;
 #if COMBINE
-    const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
-    if (item >= (uint)keptQuerySizes[0][0] * heads * queries)
-        return;
-    List at = ListOf(0, 0, 4);
-    at.entries[0] = (int)(item / queries / heads);
-    at.entries[1] = (int)(item / queries % heads);
-    at.entries[2] = (int)(item % queries);
-    [loop]
-    for (uint part = strand; part < Parts(); part += STRANDS * KEY_FETCHES)
-    {
-        float4 means[KEY_FETCHES][VALUE_VECTORS], others[KEY_FETCHES];
-        [unroll]
-        for (u = 0; u < KEY_FETCHES; u++)
-        {
-            const uint position = PositionOfPart(at, min(part + u * STRANDS, Parts() - 1));
-            others[u] = asfloat(scratch[position + valueSize / 4]);
-            [unroll]
-            for (j = 0; j < VALUE_VECTORS; j++)
-                means[u][j] = asfloat(scratch[position + min(lane + j * KEY_THREADS, valueSize / 4 - 1)]);
-        }
-        [unroll]
-        for (u = 0; u < KEY_FETCHES; u++)
-            if (part + u * STRANDS < Parts())
-            {
-                const float found = max(greatest[0], others[u].x), shift = ShiftOf(found);
-                const float decay = Weight(greatest[0] - shift), weight = Weight(others[u].x - shift);
-                greatest[0] = found;
-                sums[0] = sums[0] * decay + others[u].y * weight;
-                [unroll]
-                for (i = 0; i < SUMS; i++)
-                    mixed[i] = mixed[i] * decay + means[u][i / 4][i % 4] * weight;
-            }
-    }
-    const float own = greatest[0];
-    [unroll]
-    for (uint distance = KEY_THREADS; distance < NUM_THREADS; distance *= 2)
-    {
-        const bool halves = (1) * (KEY_THREADS) / (2 * distance) >= 1, isOdd = halves && (thread & distance) != 0;
-        const uint count = halves ? (1) * (KEY_THREADS) / (2 * distance) : 1;
-#if WAVES
-        if (distance < WaveGetLaneCount())
-        {
-            [unroll]
-            for (i = 0; i < (1 + 1) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? greatest[(i / 1 * 2 * 1 + 1 + i % 1) % (1)]
-                        : greatest[i / 1 * 2 * 1 + i % 1];
-                    const float other = WaveReadLaneAt(isOdd == halves ? greatest[i / 1 * 2 * 1 + i % 1]
-                        : greatest[(i / 1 * 2 * 1 + 1 + i % 1) % (1)], WaveGetLaneIndex() ^ distance);
-                    greatest[i] = max(kept, other);
-                }
-        }
-        else
-#endif
-        {
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (1 + 1) / 2; i++)
-                if (i < count)
-                    held[i * NUM_THREADS + thread] = isOdd == halves ? greatest[i / 1 * 2 * 1 + i % 1]
-                        : greatest[(i / 1 * 2 * 1 + 1 + i % 1) % (1)];
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (1 + 1) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? greatest[(i / 1 * 2 * 1 + 1 + i % 1) % (1)]
-                        : greatest[i / 1 * 2 * 1 + i % 1], other = held[i * NUM_THREADS + (thread ^ distance)];
-                    greatest[i] = max(kept, other);
-                }
-        }
-    }
-    const float factor = Weight(own - ShiftOf(greatest[0]));
-    sums[0] *= factor;
-    [unroll]
-    for (i = 0; i < SUMS; i++)
-        mixed[i] *= factor;
-    [unroll]
-    for (uint distance = KEY_THREADS; distance < NUM_THREADS; distance *= 2)
-    {
-        const bool halves = (1) * (KEY_THREADS) / (2 * distance) >= 1, isOdd = halves && (thread & distance) != 0;
-        const uint count = halves ? (1) * (KEY_THREADS) / (2 * distance) : 1;
-#if WAVES
-        if (distance < WaveGetLaneCount())
-        {
-            [unroll]
-            for (i = 0; i < (1 + 1) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? sums[(i / 1 * 2 * 1 + 1 + i % 1) % (1)] : sums[i / 1 * 2 * 1 + i % 1];
-                    const float other = WaveReadLaneAt(isOdd == halves ? sums[i / 1 * 2 * 1 + i % 1]
-                        : sums[(i / 1 * 2 * 1 + 1 + i % 1) % (1)], WaveGetLaneIndex() ^ distance);
-                    sums[i] = kept + other;
-                }
-        }
-        else
-#endif
-        {
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (1 + 1) / 2; i++)
-                if (i < count)
-                    held[i * NUM_THREADS + thread] = isOdd == halves ? sums[i / 1 * 2 * 1 + i % 1]
-                        : sums[(i / 1 * 2 * 1 + 1 + i % 1) % (1)];
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (1 + 1) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? sums[(i / 1 * 2 * 1 + 1 + i % 1) % (1)] : sums[i / 1 * 2 * 1 + i % 1],
-                        other = held[i * NUM_THREADS + (thread ^ distance)];
-                    sums[i] = kept + other;
-                }
-        }
-    }
-#define IS_THERE(row) true
-#define POSITION(row) PositionIn(outputLayout[0], at)
+    const uint begin = 0, end = part > 0 ? 0 : Parts();
 #else
-    FindGroup(item);
-    const uint keysOfHead = (uint)keptPresentKeySizes[0][2];
-    const uint querySize = (uint)keptQuerySizes[0][3];
-    const uint firstKey = part * KEYS_PER_SPLIT, endKey = min(firstKey + KEYS_PER_SPLIT, keysOfHead);
-    if (firstKey >= keysOfHead)
-        return;
-    const uint keyStored = FirstOf(storedLayouts[0], HeadOfKeys(origin));
-    const uint valueStored = FirstOf(storedLayouts[1], HeadOfKeys(origin));
-
+    const uint begin = part * KEYS_PER_SPLIT, end = min(begin + KEYS_PER_SPLIT, (uint)keptPresentKeySizes[0][2]),
+        counted = KeysOf(origin);
     float queries[ROWS][KEY_VECTORS * VECTOR];
     [unroll]
     for (q = 0; q < ROWS; q++)
-    {
-        const uint base = PositionIn(queryLayout[0], RowAt(min(firstRow + q, Rows() - 1)));
         [unroll]
         for (j = 0; j < KEY_VECTORS; j++)
         {
             const uint element = (lane + j * KEY_THREADS) * VECTOR;
-            Loaded some = (Loaded)0;
-            if (element < querySize)
-                some = QueryAt(base + element);
+            uint4 some = (uint4)0;
+            if (element < (uint)keptQuerySizes[0][3])
+                some = QueryVector(min(firstRow + q, Rows() - 1), element);
             [unroll]
             for (e = 0; e < VECTOR; e++)
                 queries[q][j * VECTOR + e] = ElementOf(some, e);
         }
-    }
-
-    // Dot products of queries and keys. A thread has every KEY_THREADS-th vector of a key; one thread adds up the
-    // lanes.
-    [loop]
-    for (uint tile = firstKey; tile < endKey; tile += TILE_KEYS)
-    {
-        Loaded keys[KEY_FETCHES][KEY_VECTORS];
-        [unroll]
-        for (u = 0; u < KEY_FETCHES; u++)
-        {
-            const uint key = tile + u * STRANDS + strand;
-            [unroll]
-            for (j = 0; j < KEY_VECTORS; j++)
-            {
-                const uint element = (lane + j * KEY_THREADS) * VECTOR;
-                keys[u][j] = (Loaded)0;
-                if (key < endKey && element < querySize)
-                    keys[u][j] = KeyVector(keyFirsts, key, element);
-#if KEY_STORED_IN
-                if (key < endKey && element < querySize && firstRow == 0)
-                    StoreKeyVector(keyStored, key, element, keys[u][j]);
+    uint4 keys[KEY_FETCHES][KEY_VECTORS];
+    FetchKeys(thread, begin, end, keys);
 #endif
-            }
-        }
-        GroupMemoryBarrierWithGroupSync();
+    if (begin >= end)
+        return;
+
+    [loop]
+    for (uint first = begin; first < end; first += TILE_KEYS)
+    {
+        uint4 values[KEY_FETCHES][VALUE_VECTORS];
+        uint found[ROWS * KEY_FETCHES];
+        float counts[KEY_FETCHES];
+#if COMBINE
         [unroll]
         for (u = 0; u < KEY_FETCHES; u++)
         {
-            float totals[ROWS];
+            const uint number = first + u * STRANDS + strand,
+                position = PositionOfPart(RowAt(firstRow), min(number, end - 1));
+            const uint4 own = scratch[(position + valueSize) / 4];
+            found[u] = number < end ? own.x : ABSENT;
+            counts[u] = asfloat(own.y);
             [unroll]
-            for (q = 0; q < ROWS; q++)
-                totals[q] = 0;
-            [unroll]
-            for (j = 0; j < KEY_VECTORS; j++)
-                [unroll]
-                for (e = 0; e < VECTOR; e++)
-                {
-                    const float element = ElementOf(keys[u][j], e);
-                    [unroll]
-                    for (q = 0; q < ROWS; q++)
-                        totals[q] = mad(queries[q][j * VECTOR + e], element, totals[q]);
-                }
-            [unroll]
-            for (q = 0; q < ROWS; q++)
-                held[(q * KEY_FETCHES + u) * NUM_THREADS + thread] = totals[q];
+            for (j = 0; j < VALUE_VECTORS; j++)
+                values[u][j] = scratch[position / 4 + min(lane + j * KEY_THREADS, valueSize / 4 - 1)];
         }
+#else
+        FetchValues(thread, first, end, values);
+        // Dot products of queries and keys. A thread has every KEY_THREADS-th vector of a key; one thread adds up the
+        // lanes.
+        [unroll]
+        for (u = 0; u < KEY_FETCHES; u++)
+            [unroll]
+            for (q = 0; q < ROWS; q++)
+            {
+                float total = 0;
+                [unroll]
+                for (e = 0; e < KEY_VECTORS * VECTOR; e++)
+                    total = mad(queries[q][e], ElementOf(keys[u][e / VECTOR], e % VECTOR), total);
+                held[(q * KEY_FETCHES + u) * NUM_THREADS + thread] = total;
+            }
+#if KEY_STORED_IN
+        KeepKeys(thread, first, end, keys);
+#endif
+        FetchKeys(thread, first + TILE_KEYS, end, keys);
         GroupMemoryBarrierWithGroupSync();
-        for (i = thread; i < TILE_KEYS * ROWS; i += NUM_THREADS)
+        for (uint i = thread; i < ROWS * TILE_KEYS; i += NUM_THREADS)
         {
             float total = 0;
             [unroll]
             for (j = 0; j < KEY_THREADS; j++)  // threads start at different lanes to avoid bank conflicts
                 total += held[i * KEY_THREADS + (j + i * KEY_THREADS / 32) % KEY_THREADS];
-            weights[i / TILE_KEYS * KEYS_PER_SPLIT + tile - firstKey + i % TILE_KEYS] = total;
+            List at = RowAt(min(firstRow + i / TILE_KEYS, Rows() - 1));
+            const uint number = first + i % TILE_KEYS;
+            at.entries[3] = (int)min(number, end - 1);
+            const float score = Scored(at, total);
+            scores[i] = number < min(end, counted) && Counts(at) ? asuint(score) : ABSENT;
         }
-    }
-
-    Loaded values[VALUE_FETCHES][VALUE_VECTORS];
-    FetchValues(thread, firstKey, endKey, values);
-
-    // Scores, then weights. A thread has the same keys in both, so it needs no barrier in between.
-    const uint each = KEYS_PER_SPLIT / NUM_THREADS;  // keys of a query that a thread has
-    uint absent = 0;
-    GroupMemoryBarrierWithGroupSync();
-    [unroll]
-    for (q = 0; q < ROWS; q++)
-    {
-        List of = RowAt(min(firstRow + q, Rows() - 1));
-        float most = asfloat(0xff800000);
-        const uint end = min(endKey, KeysOf(of));
-        [loop]
-        for (i = 0; i < each; i++)
-        {
-            const uint key = i * NUM_THREADS + thread;
-            of.entries[3] = (int)min(firstKey + key, keysOfHead - 1);
-            const float score = Scored(of, weights[q * KEYS_PER_SPLIT + key]);
-            weights[q * KEYS_PER_SPLIT + key] = score;
-            if (firstKey + key < end && Counts(of))
-                most = max(most, score);
-            else
-                absent |= 1u << (q * each + i);
-        }
-        greatest[q] = most;
-    }
-    [unroll]
-    for (uint distance = 1; distance < NUM_THREADS; distance *= 2)
-    {
-        const bool halves = (ROWS) * (1) / (2 * distance) >= ROWS, isOdd = halves && (thread & distance) != 0;
-        const uint count = halves ? (ROWS) * (1) / (2 * distance) : ROWS;
-#if WAVES
-        if (distance < WaveGetLaneCount())
-        {
-            [unroll]
-            for (i = 0; i < (ROWS + ROWS) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? greatest[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)]
-                        : greatest[i / ROWS * 2 * ROWS + i % ROWS];
-                    const float other = WaveReadLaneAt(isOdd == halves ? greatest[i / ROWS * 2 * ROWS + i % ROWS]
-                        : greatest[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)], WaveGetLaneIndex() ^ distance);
-                    greatest[i] = max(kept, other);
-                }
-        }
-        else
-#endif
-        {
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (ROWS + ROWS) / 2; i++)
-                if (i < count)
-                    held[i * NUM_THREADS + thread] = isOdd == halves ? greatest[i / ROWS * 2 * ROWS + i % ROWS]
-                        : greatest[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)];
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (ROWS + ROWS) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? greatest[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)]
-                        : greatest[i / ROWS * 2 * ROWS + i % ROWS], other = held[i * NUM_THREADS + (thread ^ distance)];
-                    greatest[i] = max(kept, other);
-                }
-        }
-    }
-    [unroll]
-    for (q = 0; q < ROWS; q++)
-        [loop]
-        for (i = 0; i < each; i++)
-        {
-            const uint position = q * KEYS_PER_SPLIT + i * NUM_THREADS + thread;
-            const bool isAbsent = (absent >> (q * each + i) & 1) != 0;
-            const float weight = Weight(weights[position] - ShiftOf(greatest[q]));
-            sums[q] += isAbsent ? 0.0f : weight;
-            weights[position] = isAbsent ? ABSENT : weight;
-        }
-    [unroll]
-    for (uint distance = 1; distance < NUM_THREADS; distance *= 2)
-    {
-        const bool halves = (ROWS) * (1) / (2 * distance) >= ROWS, isOdd = halves && (thread & distance) != 0;
-        const uint count = halves ? (ROWS) * (1) / (2 * distance) : ROWS;
-#if WAVES
-        if (distance < WaveGetLaneCount())
-        {
-            [unroll]
-            for (i = 0; i < (ROWS + ROWS) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? sums[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)]
-                        : sums[i / ROWS * 2 * ROWS + i % ROWS];
-                    const float other = WaveReadLaneAt(isOdd == halves ? sums[i / ROWS * 2 * ROWS + i % ROWS]
-                        : sums[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)], WaveGetLaneIndex() ^ distance);
-                    sums[i] = kept + other;
-                }
-        }
-        else
-#endif
-        {
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (ROWS + ROWS) / 2; i++)
-                if (i < count)
-                    held[i * NUM_THREADS + thread] = isOdd == halves ? sums[i / ROWS * 2 * ROWS + i % ROWS]
-                        : sums[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)];
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (ROWS + ROWS) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? sums[(i / ROWS * 2 * ROWS + ROWS + i % ROWS) % (ROWS)]
-                        : sums[i / ROWS * 2 * ROWS + i % ROWS], other = held[i * NUM_THREADS + (thread ^ distance)];
-                    sums[i] = kept + other;
-                }
-        }
-    }
-    GroupMemoryBarrierWithGroupSync();  // other threads' weights
-
-    // Accumulates the weighted values of this part's keys
-    [loop]
-    for (uint first = 0; firstKey + first < endKey; first += STRANDS * VALUE_FETCHES)
-    {
-        if (first > 0)
-            FetchValues(thread, firstKey + first, endKey, values);
+        GroupMemoryBarrierWithGroupSync();
         [unroll]
-        for (u = 0; u < VALUE_FETCHES; u++)
+        for (u = 0; u < KEY_FETCHES; u++)
         {
-#if VALUE_STORED_IN
-            const uint key = firstKey + first + u * STRANDS + strand;
-            [unroll]
-            for (j = 0; j < VALUE_VECTORS; j++)
-            {
-                const uint column = (lane + j * KEY_THREADS) * VECTOR;
-                if (key < endKey && column < valueSize && firstRow == 0)
-                    StoreValueVector(valueStored, key, column, values[u][j]);
-            }
-#endif
+            counts[u] = 1;
             [unroll]
             for (q = 0; q < ROWS; q++)
+                found[q * KEY_FETCHES + u] = scores[(q * KEY_FETCHES + u) * STRANDS + strand];
+        }
+#endif
+        [unroll]
+        for (q = 0; q < ROWS; q++)
+        {
+            float most = greatest[q];
+            [unroll]
+            for (u = 0; u < KEY_FETCHES; u++)
+                if (found[q * KEY_FETCHES + u] != ABSENT)
+                    most = max(most, asfloat(found[q * KEY_FETCHES + u]));
+            const float shift = ShiftOf(most);
+            if (most > greatest[q])
             {
-                const float weight = weights[q * KEYS_PER_SPLIT + first + u * STRANDS + strand];
-                if (asuint(weight) != asuint(ABSENT))  // a masked key adds nothing, rather than 0 times infinity
-                {
-                    [unroll]
-                    for (i = 0; i < ROW_SUMS; i++)
-                        mixed[q * ROW_SUMS + i] = mad(weight, ElementOf(values[u][i / VECTOR], i % VECTOR),
-                            mixed[q * ROW_SUMS + i]);
-                }
+                const float factor = Weight(greatest[q] - shift);
+                greatest[q] = most;
+                sums[q] *= factor;
+                [unroll]
+                for (c = 0; c < COLUMNS; c++)
+                    mixed[q * COLUMNS + c] *= factor;
             }
+            [unroll]
+            for (u = 0; u < KEY_FETCHES; u++)
+                if (found[q * KEY_FETCHES + u] != ABSENT)  // a masked key adds nothing, rather than 0 times infinity
+                {
+                    const float weight = Weight(asfloat(found[q * KEY_FETCHES + u]) - shift);
+                    sums[q] = mad(weight, counts[u], sums[q]);
+                    [unroll]
+                    for (c = 0; c < COLUMNS; c++)
+                        mixed[q * COLUMNS + c] = mad(weight, ElementOf(values[u][c / VECTOR], c % VECTOR),
+                            mixed[q * COLUMNS + c]);
+                }
         }
-    }
-#define IS_THERE(row) (firstRow + row < Rows())
-#define POSITION(row) PositionOfResult(RowAt(firstRow + row))
+#if VALUE_STORED_IN && !COMBINE
+        KeepValues(thread, first, end, values);
 #endif
+    }
 
-    // Over all strands; a thread has at least four adjacent columns in the end.
-#if !SPLIT_KV
-    [unroll]
-    for (i = 0; i < SUMS; i++)
-        mixed[i] /= sums[i / ROW_SUMS];
-#endif
-    [unroll]
-    for (uint distance = KEY_THREADS; distance < NUM_THREADS; distance *= 2)
-    {
-        const bool halves = (SUMS) * (KEY_THREADS) / (2 * distance) >= 4, isOdd = halves && (thread & distance) != 0;
-        const uint count = halves ? (SUMS) * (KEY_THREADS) / (2 * distance) : 4;
-#if WAVES
-        if (distance < WaveGetLaneCount())
-        {
-            [unroll]
-            for (i = 0; i < (SUMS + 4) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? mixed[(i / 4 * 2 * 4 + 4 + i % 4) % (SUMS)]
-                        : mixed[i / 4 * 2 * 4 + i % 4];
-                    const float other = WaveReadLaneAt(isOdd == halves ? mixed[i / 4 * 2 * 4 + i % 4]
-                        : mixed[(i / 4 * 2 * 4 + 4 + i % 4) % (SUMS)], WaveGetLaneIndex() ^ distance);
-                    mixed[i] = kept + other;
-                }
-        }
-        else
-#endif
-        {
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (SUMS + 4) / 2; i++)
-                if (i < count)
-                    held[i * NUM_THREADS + thread] = isOdd == halves ? mixed[i / 4 * 2 * 4 + i % 4]
-                        : mixed[(i / 4 * 2 * 4 + 4 + i % 4) % (SUMS)];
-            GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (i = 0; i < (SUMS + 4) / 2; i++)
-                if (i < count)
-                {
-                    const float kept = isOdd ? mixed[(i / 4 * 2 * 4 + 4 + i % 4) % (SUMS)]
-                        : mixed[i / 4 * 2 * 4 + i % 4], other = held[i * NUM_THREADS + (thread ^ distance)];
-                    mixed[i] = kept + other;
-                }
-        }
-    }
-    [unroll]
-    for (n = 0; n < OWN_SUMS; n += 4)
-    {
-        const uint number = n * STRANDS + strand * 4, row = number / ROW_SUMS;
-        const uint column = (lane + number % ROW_SUMS / ADJACENT * KEY_THREADS) * ADJACENT + number % ADJACENT;
-        if (number < SUMS && column < valueSize && IS_THERE(row))
-            PutFour(POSITION(row) + column, float4(mixed[n], mixed[n + 1], mixed[n + 2], mixed[n + 3]));
-    }
-#if SPLIT_KV
+    // Over all strands
     [unroll]
     for (q = 0; q < ROWS; q++)
-        if (IS_THERE(q) && thread == 0)
-            PutFour(POSITION(q) + valueSize, float4(greatest[q], sums[q], 0, 0));
+    {
+        GroupMemoryBarrierWithGroupSync();
+        relative[strand] = float2(greatest[q], sums[q]);
+        [unroll]
+        for (c = 0; c < COLUMNS; c++)
+            held[strand * KEY_THREADS * COLUMNS + (c / VECTOR * KEY_THREADS + lane) * VECTOR + c % VECTOR] =
+                mixed[q * COLUMNS + c];
+        GroupMemoryBarrierWithGroupSync();
+        float most = asfloat(0xff800000), sum = 0;
+        uint s;
+        for (s = 0; s < STRANDS; s++)
+            most = max(most, relative[s].x);
+        for (s = 0; s < STRANDS; s++)
+            sum += relative[s].y * Weight(relative[s].x - ShiftOf(most));
+        const uint position = PositionOfResult(min(firstRow + q, Rows() - 1));
+        for (uint column = thread; column < valueSize && firstRow + q < Rows(); column += NUM_THREADS)
+        {
+            float total = 0;
+            for (s = 0; s < STRANDS; s++)
+                total += held[s * KEY_THREADS * COLUMNS + column] * Weight(relative[s].x - ShiftOf(most));
+            Store(position + column, SPLIT_KV ? total : total / sum);
+        }
+#if SPLIT_KV
+        if (thread == 0 && firstRow + q < Rows())
+            StorePart(firstRow + q, most, sum);
 #endif
+    }
 }
 #else
 static const uint KEYS = 4 * ROW_THREADS;  // of a tile: each thread of a row has four
@@ -2052,27 +1743,28 @@ groupshared float4 tile[DEPTH * (pitch > valuePitch ? pitch : valuePitch)];
 groupshared float4 weights[KEYS * weightPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
 
 // A thread's share of the next elements of all queries and of keys from number `first` on, zero beyond them
-void FetchRows(uint thread, uint firstQuery, uint first, uint end, uint element, out Loaded next[rowLoads])
+void FetchRows(uint thread, uint firstQuery, uint first, uint end, uint element, out uint4 next[rowLoads])
 {
+    const uint querySize = (uint)keptQuerySizes[0][3];
     [unroll]
     for (uint i = 0; i < rowLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
         const uint column = element + number % (DEPTH / VECTOR) * VECTOR;
-        const bool isThere = column < (uint)keptQuerySizes[0][3];
-        next[i] = (Loaded)0;
+        const bool isThere = column < querySize;
+        next[i] = (uint4)0;
         if (row < ROWS)
         {
             if (isThere && firstRow + row < Rows())
-                next[i] = QueryAt(firstQuery + row * (uint)queryLayout[0][3] + column);
+                next[i] = LoadFrom(QUERY_IN, firstQuery + row * (uint)queryLayout[0][3] + column, querySize - column);
         }
         else if (isThere && row < ROWS + KEYS && first + row - ROWS < end)
-            next[i] = KeyVector(keyFirsts, first + row - ROWS, column);
+            next[i] = KeyVector(first + row - ROWS, column);
     }
 }
 
 // Puts it into the tile, where it is stored by element
-void PutRows(uint thread, Loaded next[rowLoads])
+void PutRows(uint thread, uint4 next[rowLoads])
 {
     [unroll]
     for (uint i = 0; i < rowLoads; i++)
@@ -2082,25 +1774,25 @@ void PutRows(uint thread, Loaded next[rowLoads])
             continue;
         [unroll]
         for (uint e = 0; e < VECTOR; e++)
-            tile[(number % (DEPTH / VECTOR) * VECTOR + e) * pitch + row / 4][row % 4] = next[i][e];
+            tile[(number % (DEPTH / VECTOR) * VECTOR + e) * pitch + row / 4][row % 4] = ElementOf(next[i], e);
     }
 }
 
 // A thread's share of the next values, zero beyond them
-void FetchValues(uint thread, uint first, uint end, uint firstColumn, out Loaded next[valueLoads])
+void FetchValues(uint thread, uint first, uint end, uint firstColumn, out uint4 next[valueLoads])
 {
     [unroll]
     for (uint i = 0; i < valueLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, row = first + number / (valueColumns / VECTOR);
         const uint column = firstColumn + number % (valueColumns / VECTOR) * VECTOR;
-        next[i] = (Loaded)0;
+        next[i] = (uint4)0;
         if (row < end && column < (uint)keptPresentValueSizes[0][3])
-            next[i] = ValueVector(valueFirsts, row, column);
+            next[i] = ValueVector(row, column);
     }
 }
 
-void PutValues(uint thread, Loaded next[valueLoads])
+void PutValues(uint thread, uint4 next[valueLoads])
 {
     [unroll]
     for (uint i = 0; i < valueLoads; i++)
@@ -2108,11 +1800,10 @@ void PutValues(uint thread, Loaded next[valueLoads])
         const uint place = (thread + i * NUM_THREADS) * VECTOR;
         if (place >= DEPTH * valueColumns)
             continue;
-#if VECTOR == 4
-        tile[place / 4] = next[i];
-#else
-        tile[place / 4][place % 4] = next[i][0];
-#endif
+        [unroll]
+        for (uint e = 0; e < VECTOR; e += 4)
+            tile[(place + e) / 4] = float4(ElementOf(next[i], e), ElementOf(next[i], e + 1), ElementOf(next[i], e + 2),
+                ElementOf(next[i], e + 3));
     }
 }
 
@@ -2160,7 +1851,7 @@ void Attend(uint item, uint thread)
     if (firstColumn >= valueSize)
         return;
     const uint ownRow = thread / ROW_THREADS * threadRows, lane = thread % ROW_THREADS;
-    const uint keys = KeysOf(origin), firstQuery = PositionIn(queryLayout[0], RowAt(firstRow));
+    const uint keys = EndOfKeys(), firstQuery = PositionIn(queryLayout[0], RowAt(firstRow));
     uint i, j, k;
     Columns mixed[threadRows][VALUE_VECTORS];
     float greatest[threadRows], sums[threadRows];
@@ -2182,7 +1873,7 @@ void Attend(uint item, uint thread)
         [unroll]
         for (i = 0; i < threadRows; i++)
             scores[i] = float4(0, 0, 0, 0);
-        Loaded nextRows[rowLoads];
+        uint4 nextRows[rowLoads];
         FetchRows(thread, firstQuery, firstKey, keys, 0, nextRows);
         [loop]
         for (uint element = 0; element < querySize; element += DEPTH)
@@ -2205,7 +1896,7 @@ void Attend(uint item, uint thread)
             }
             GroupMemoryBarrierWithGroupSync();
         }
-        Loaded nextValues[valueLoads];
+        uint4 nextValues[valueLoads];
         FetchValues(thread, firstKey, min(keys, firstKey + DEPTH), firstColumn, nextValues);
 
 #if SCORES_FROM_INPUTS
@@ -2295,7 +1986,7 @@ void Attend(uint item, uint thread)
     for (i = 0; i < threadRows; i++)
     {
         relative[i] = float2(ShiftOf(greatest[i]), sums[i]);
-        const uint position = PositionOfResult(RowAt(firstRow + ownRow + i));
+        const uint position = PositionOfResult(firstRow + ownRow + i);
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
@@ -2305,7 +1996,7 @@ void Attend(uint item, uint thread)
             for (k = 0; k < VALUE_VECTOR; k++)
                 if (firstRow + ownRow + i < Rows() && column + k < valueSize)
                 {
-                    PutOne(position + column + k, means[k]);
+                    Store(position + column + k, means[k]);
                     isNonFinite = isNonFinite || IsNonFinite(means[k]);
                 }
         }
@@ -2316,7 +2007,7 @@ void Attend(uint item, uint thread)
         for (i = 0; i < threadRows && firstRow + ownRow + i < Rows(); i++)
             [loop]
             for (j = 0; j < VALUE_VECTORS; j++)
-                StoreNonFinite(RowAt(firstRow + ownRow + i), firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR,
+                StoreWithoutMasked(firstRow + ownRow + i, firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR,
                     VALUE_VECTOR, relative[i].x, relative[i].y);
     }
 }
@@ -2338,21 +2029,17 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-#if STORE_FP16
-    List at = Numbered((first + item) * 8);
-#else
     List at = Numbered(first + item);
-#endif
 #if SKIP_PAST
     at.entries[2] += PAST_ROWS;
 #endif
 #if PASS == 0  // Query
-    STORE((uint)keptQueryFirst, Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3))
-        + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))))
+    WriteKeptQuery(first + item, Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3))
+        + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))));
 #elif PASS == 1  // PresentKey
-    STORE((uint)keptPresentKeyFirst, PresentKeyChoice(at))
+    WriteKeptPresentKey(first + item, PresentKeyChoice(at));
 #elif PASS == 2  // PresentValue
-    STORE((uint)keptPresentValueFirst, PresentValueChoice(at))
+    WriteKeptPresentValue(first + item, PresentValueChoice(at));
 #elif PASS == 4  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(ListOf(int4(Entry(Align(at, 3, 0), 0),
         Entry(UnravelIndex(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),

@@ -855,6 +855,7 @@ typedef struct dmlops_plan_Strand {
     int64_t threads;
     int64_t key_vectors;
     int64_t value_vectors;
+    int64_t fetches;
 } dmlops_plan_Strand;
 
 typedef struct dmlops_plan_AttentionTile {
@@ -1153,7 +1154,6 @@ typedef struct dmlops_plan_PassSelection {
     dmlops_plan_SumsTile_32 tiles;
     int64_t wanted;
     int64_t led;
-    int64_t float16;
     int attends;
     int scores_from_inputs;
     dmlops_plan_KeySplit split;
@@ -2499,11 +2499,8 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_KeySplit* split);
-DMLOPS_CALLED int64_t dmlops_plan_vectors_over(dmlops_planning* planning, int64_t elements, int64_t vector, int64_t
-    threads);
 DMLOPS_CALLED void dmlops_plan_strand_of(dmlops_planning* planning, int64_t depth, int64_t width, int64_t vector,
     dmlops_plan_Strand* result);
-DMLOPS_CALLED int64_t dmlops_plan_fetches_of(dmlops_planning* planning, int64_t vectors, int64_t rows);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
     dmlops_plan_Tensor_16* tensors);
@@ -2531,27 +2528,22 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin);
-DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin,
-    int64_t vector, dmlops_plan_Source* result);
-DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector,
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end);
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end, int64_t vector,
     dmlops_plan_Source* result);
+DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector, dmlops_plan_Source* result);
 DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
-    dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int64_t vector, int reads_past, int stores, dmlops_plan_Sources* result);
+    int64_t vector, int stores, dmlops_plan_Sources* result);
 DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
     dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result);
-DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const dmlops_plan_Source* source,
-    dmlops_plan_int_4* result);
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    each, int64_t first_part, dmlops_plan_int_64* result);
+    first_part, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources, const
     dmlops_plan_KeySplit* split);
 DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
@@ -3400,30 +3392,17 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dml
         split->rows)), split->number);
 }
 
-/* The vectors of a row that each of its threads has, rounded up to a power of 2. */
-DMLOPS_CALLED int64_t dmlops_plan_vectors_over(dmlops_planning* planning, int64_t elements, int64_t vector, int64_t
-    threads) {
-    int64_t vectors = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (dmlops_plan_times(planning, dmlops_multiply(vectors, vector),
-        threads) < elements)) {
-        vectors = dmlops_multiply(vectors, 2);
-    }
-    return vectors;
-}
-
 /* The threads that share a key of `depth` elements and its value of `width`. */
 DMLOPS_CALLED void dmlops_plan_strand_of(dmlops_planning* planning, int64_t depth, int64_t width, int64_t vector,
     dmlops_plan_Strand* result) {
     int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(dmlops_max(depth, width), vector), 16);
+    int64_t of_key = dmlops_plan_ceil_div(planning, depth, dmlops_multiply(vector, threads));
+    int64_t of_value = dmlops_plan_ceil_div(planning, width, dmlops_multiply(vector, threads));
     result->threads = threads;
-    result->key_vectors = dmlops_plan_vectors_over(planning, depth, vector, threads);
-    result->value_vectors = dmlops_plan_vectors_over(planning, width, vector, threads);
+    result->key_vectors = of_key;
+    result->value_vectors = of_value;
+    result->fetches = dmlops_max(dmlops_divide(4, dmlops_max(of_key, of_value)), 1);
     return;
-}
-
-/* The keys or values, of that many vectors, that a thread loads at once, if it needs room for `rows` results of each. */
-DMLOPS_CALLED int64_t dmlops_plan_fetches_of(dmlops_planning* planning, int64_t vectors, int64_t rows) {
-    return dmlops_max(dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_multiply(rows, vectors)), 8), 1);
 }
 
 /* Elements in 16 bytes, if all floats have one type; else 1. */
@@ -3495,13 +3474,8 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
     dmlops_plan_strand_of(planning, query->items[dmlops_item(planning, 3, query->count)],
         kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].items[dmlops_item(planning, 3,
         kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)], vector, &strand);
-    int64_t most = dmlops_plan_power_below(planning, dmlops_divide(8, dmlops_max(strand.key_vectors,
-        strand.value_vectors)), 8);
-    int64_t rows = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (rows < dmlops_min(dmlops_plan_times(planning, shared,
-        query->items[dmlops_item(planning, 2, query->count)]), most))) {
-        rows = dmlops_multiply(rows, 2);
-    }
+    int64_t rows = dmlops_min(dmlops_plan_times(planning, shared, query->items[dmlops_item(planning, 2,
+        query->count)]), dmlops_divide(8, dmlops_max(strand.key_vectors, strand.value_vectors)));
     dmlops_plan_KeySplit whole;
     whole.kernel = 1;
     whole.vector = vector;
@@ -3510,12 +3484,9 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
     whole.keys = keys;
     whole.number = 1;
     int64_t groups = dmlops_plan_groups_of(planning, query, &whole);
-    int64_t round_ = dmlops_max(dmlops_multiply(dmlops_divide(128, strand.threads), dmlops_plan_fetches_of(planning,
-        strand.key_vectors, rows)), 128);
-    int64_t most_keys = dmlops_max(dmlops_min(512, dmlops_divide(2048, rows)), round_);
-    int64_t own = round_;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= most_keys) &&
-        (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, dmlops_multiply(2, own))) >= 1024))) {
+    int64_t own = dmlops_max(dmlops_multiply(dmlops_divide(128, strand.threads), strand.fetches), 128);
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= 512) && (dmlops_plan_times(planning,
+        groups, dmlops_plan_ceil_div(planning, keys, dmlops_multiply(2, own))) >= 1024))) {
         own = dmlops_multiply(own, 2);
     }
     *result = whole;
@@ -3545,16 +3516,10 @@ DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, con
     dmlops_plan_strand_of(planning, query->items[dmlops_item(planning, 3, query->count)],
         sizes->items[dmlops_item(planning, 3, sizes->count)], split->vector, &strand);
     dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), strand.threads);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), strand.key_vectors);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), dmlops_plan_fetches_of(planning, strand.key_vectors,
-        split->rows));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), strand.value_vectors);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), dmlops_min(dmlops_plan_fetches_of(planning,
-        strand.value_vectors, 1), strand.threads));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-        DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), strand.fetches);
     result->threads = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split), 128);
     result->in_group = 128;
     return;
@@ -3567,17 +3532,16 @@ DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const d
     int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(sizes->items[dmlops_item(planning, 3,
         sizes->count)], 4), 32);
     int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
-        dmlops_plan_ceil_div(planning, split->number, 4)), 1), dmlops_divide(512, threads));
+        dmlops_plan_ceil_div(planning, split->number, 4)), 1), dmlops_divide(256, threads));
     int64_t in_group = dmlops_multiply(threads, strands);
     dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), threads);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_plan_vectors_over(planning,
-        sizes->items[dmlops_item(planning, 3, sizes->count)], 4, threads));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-        DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_plan_ceil_div(planning,
+        sizes->items[dmlops_item(planning, 3, sizes->count)], dmlops_multiply(4, threads)));
     result->threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
         sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
         sizes->items[dmlops_item(planning, 2, sizes->count)]), in_group);
@@ -3725,9 +3689,10 @@ DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan
     return;
 }
 
-/* Whether every entry of an intermediate tensor, from row `begin` on, is in the view's tensor, and within all limits. */
+/* Whether every entry of an intermediate tensor, in rows from number `begin` up to `end`, is in the view's tensor, and
+   within all limits. */
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin) {
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end) {
     dmlops_plan_int_16 least;
     least.count = 0;
     dmlops_plan_int_16_extend(planning, &least, view->first.count, view->first.items);
@@ -3740,6 +3705,12 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_4_append(planning, &starts, 0);
     dmlops_plan_int_4_append(planning, &starts, begin);
     dmlops_plan_int_4_append(planning, &starts, 0);
+    dmlops_plan_int_4 ends;
+    ends.count = 0;
+    dmlops_plan_int_4_append(planning, &ends, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    dmlops_plan_int_4_append(planning, &ends, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    dmlops_plan_int_4_append(planning, &ends, end);
+    dmlops_plan_int_4_append(planning, &ends, sizes->items[dmlops_item(planning, 3, sizes->count)]);
     dmlops_plan_int_8_4 steps;
     steps.count = 0;
     dmlops_plan_int_8_4_append(planning, &steps, &view->batch);
@@ -3748,25 +3719,16 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_8_4_append(planning, &steps, &view->element);
     for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
         const int64_t start = starts.items[each_1];
-        const int64_t size = sizes->items[dmlops_item(planning, each_1, sizes->count)];
+        const int64_t stop = ends.items[dmlops_item(planning, each_1, ends.count)];
         const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
         for (int64_t d = 0; d < step->count; ++d) {
             const int64_t stride = step->items[d];
-            if (stride > 0) {
-                least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning, d,
-                    least.count)], dmlops_multiply(start, stride));
-                greatest.items[dmlops_item(planning, d, greatest.count)] =
-                    dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)],
-                    dmlops_multiply(dmlops_subtract(size, 1), stride));
-            } else {
-                if (stride < 0) {
-                    least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning,
-                        d, least.count)], dmlops_multiply(dmlops_subtract(size, 1), stride));
-                    greatest.items[dmlops_item(planning, d, greatest.count)] =
-                        dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)], dmlops_multiply(start,
-                        stride));
-                }
-            }
+            least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning, d,
+                least.count)], dmlops_min(dmlops_multiply(start, stride), dmlops_multiply(dmlops_subtract(stop, 1),
+                stride)));
+            greatest.items[dmlops_item(planning, d, greatest.count)] = dmlops_add(greatest.items[dmlops_item(planning,
+                d, greatest.count)], dmlops_max(dmlops_multiply(start, stride), dmlops_multiply(dmlops_subtract(stop,
+                1), stride)));
         }
     }
     dmlops_plan_int_16 limits;
@@ -3784,18 +3746,17 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     return 1;
 }
 
-/* The tensor of a view, if it has all rows from number `begin` on, these are whole vectors as well, and nothing else in
-   the pass reads it. `sizes` are those of the intermediate tensor; its layout counts rows from the first of all. */
-DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin,
-    int64_t vector, dmlops_plan_Source* result) {
-    if ((view->tensor == -1) || (((attention->scored_by >> view->tensor) & 1) == 1) ||
-        (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0)) {
+/* The tensor of a view, if it has all rows from number `begin` up to `end`, and these are whole vectors. `sizes` are
+   those of the intermediate tensor; its layout counts rows from the first of all. */
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end, int64_t vector,
+    dmlops_plan_Source* result) {
+    if ((view->tensor == -1) || (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0)) {
         dmlops_plan_no_source(planning, result);
         return;
     }
     const dmlops_plan_Tensor * tensor = &tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
-    if (!tensor->is_present || !dmlops_plan_is_inside(planning, view, tensor, sizes, begin)) {
+    if (!tensor->is_present || !dmlops_plan_is_inside(planning, view, tensor, sizes, begin, end)) {
         dmlops_plan_no_source(planning, result);
         return;
     }
@@ -3815,47 +3776,33 @@ DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops
         element = dmlops_add(element, dmlops_multiply(view->element.items[dmlops_item(planning, d,
             view->element.count)], stride));
     }
-    if (element != 1) {
-        dmlops_plan_no_source(planning, result);
-        return;
-    }
-    if (sizes->items[dmlops_item(planning, 0, sizes->count)] == 1) {
-        batch = 0;
-    }
-    if (sizes->items[dmlops_item(planning, 1, sizes->count)] == 1) {
-        head = 0;
-    }
     dmlops_plan_int_4 starts;
     starts.count = 0;
     dmlops_plan_int_4_append(planning, &starts, dmlops_add(first, dmlops_multiply(begin, row)));
-    dmlops_plan_int_4_append(planning, &starts, batch);
-    dmlops_plan_int_4_append(planning, &starts, head);
-    dmlops_plan_int_4_append(planning, &starts, (dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)],
-        begin) > 1) ? row : 0);
+    dmlops_plan_int_4_append(planning, &starts, (sizes->items[dmlops_item(planning, 0, sizes->count)] > 1) ? batch : 0);
+    dmlops_plan_int_4_append(planning, &starts, (sizes->items[dmlops_item(planning, 1, sizes->count)] > 1) ? head : 0);
+    dmlops_plan_int_4_append(planning, &starts, (dmlops_subtract(end, begin) > 1) ? row : 0);
     for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
         const int64_t start = starts.items[each_1];
-        if (dmlops_modulo(start, vector) != 0) {
+        if ((element != 1) || (dmlops_modulo(start, vector) != 0)) {
             dmlops_plan_no_source(planning, result);
             return;
         }
     }
-    dmlops_plan_int_4 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_4_append(planning, &made_2, first);
-    dmlops_plan_int_4_append(planning, &made_2, batch);
-    dmlops_plan_int_4_append(planning, &made_2, head);
-    dmlops_plan_int_4_append(planning, &made_2, (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ? row : 0);
+    starts.items[dmlops_item(planning, 0, starts.count)] = dmlops_modulo(first, INT64_C(4294967296));
+    starts.items[dmlops_item(planning, 3, starts.count)] = (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ?
+        row : 0;
     result->tensor = view->tensor;
-    result->layout = made_2;
+    result->layout = starts;
     return;
 }
 
 /* The tensor of an output's view, if it holds nothing else. */
-DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector,
-    dmlops_plan_Source* result) {
+DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_View* view, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector, dmlops_plan_Source* result) {
     dmlops_plan_Source output;
-    dmlops_plan_source_of(planning, attention, view, tensors, sizes, 0, vector, &output);
+    dmlops_plan_source_of(planning, view, tensors, sizes, 0, sizes->items[dmlops_item(planning, 2, sizes->count)],
+        vector, &output);
     if ((output.tensor != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning,
         output.tensor, tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
         dmlops_plan_no_source(planning, result);
@@ -3875,55 +3822,38 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const d
     return view->limits.items[dmlops_item(planning, 0, view->limits.count)];
 }
 
-/* The sizes with another number of rows. */
-DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
-    dmlops_plan_int_8* result) {
-    result->count = 0;
-    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 0, sizes->count)]);
-    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    dmlops_plan_int_8_append(planning, result, rows);
-    dmlops_plan_int_8_append(planning, result, sizes->items[dmlops_item(planning, 3, sizes->count)]);
-    return;
-}
-
 /* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four; none if
-   rows are not whole vectors. If it `reads_past`, keys and values of the past are read in place, and if it `stores`,
-   all may be stored on the way. If the past has all of them, they come from there in any case. */
+   floats have several types. Keys and values of the past are read in place, and if it `stores`, all may be stored on
+   the way. If the past has all of them, they come from there. */
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int64_t vector, int reads_past, int stores, dmlops_plan_Sources* result) {
+    int64_t vector, int stores, dmlops_plan_Sources* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * target = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     const dmlops_plan_int_8 * keys = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * values = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
+    dmlops_plan_Sources found;
+    dmlops_plan_no_sources(planning, &found);
     if (vector == 1) {
-        dmlops_plan_no_sources(planning, result);
+        *result = found;
         return;
     }
     int64_t past_keys = dmlops_plan_rows_before(planning, &views->key_before, tensors);
     int64_t past_values = dmlops_plan_rows_before(planning, &views->value_before, tensors);
-    dmlops_plan_Sources found;
-    dmlops_plan_no_sources(planning, &found);
     dmlops_plan_View key;
     key = views->key;
     dmlops_plan_View value;
     value = views->value;
-    if (0 < keys->items[dmlops_item(planning, 2, keys->count)] && keys->items[dmlops_item(planning, 2, keys->count)] <=
-        dmlops_min(past_keys, past_values)) {
+    int64_t rows = keys->items[dmlops_item(planning, 2, keys->count)];
+    if (0 < rows && rows <= dmlops_min(past_keys, past_values)) {
         key = views->key_before;
         value = views->value_before;
     } else {
-        if (reads_past && (0 < past_keys && past_keys < keys->items[dmlops_item(planning, 2, keys->count)]) &&
-            (past_keys == past_values)) {
-            dmlops_plan_int_8 key_rows;
-            dmlops_plan_with_rows(planning, keys, past_keys, &key_rows);
-            dmlops_plan_int_8 value_rows;
-            dmlops_plan_with_rows(planning, values, past_keys, &value_rows);
+        if ((0 < past_keys && past_keys < rows) && (past_keys == past_values)) {
             dmlops_plan_Source key_before;
-            dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &key_rows, 0, vector, &key_before);
+            dmlops_plan_source_of(planning, &views->key_before, tensors, keys, 0, past_keys, vector, &key_before);
             dmlops_plan_Source value_before;
-            dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &value_rows, 0, vector,
-                &value_before);
+            dmlops_plan_source_of(planning, &views->value_before, tensors, values, 0, past_keys, vector, &value_before);
             if ((key_before.tensor != -1) && (value_before.tensor != -1)) {
                 dmlops_plan_Sources made_1;
                 made_1 = found;
@@ -3936,9 +3866,9 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     }
     if (stores && (views->shared > 0)) {
         dmlops_plan_Source made_2;
-        dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector, &made_2);
+        dmlops_plan_written_of(planning, &views->key_stored, tensors, keys, vector, &made_2);
         dmlops_plan_Source made_3;
-        dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector, &made_3);
+        dmlops_plan_written_of(planning, &views->value_stored, tensors, values, vector, &made_3);
         dmlops_plan_Sources made_4;
         made_4 = found;
         made_4.key_stored = made_2;
@@ -3946,13 +3876,14 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
         found = made_4;
     }
     dmlops_plan_Source made_5;
-    dmlops_plan_source_of(planning, attention, &views->query, tensors, query, 0, vector, &made_5);
+    dmlops_plan_source_of(planning, &views->query, tensors, query, 0, query->items[dmlops_item(planning, 2,
+        query->count)], vector, &made_5);
     dmlops_plan_Source made_6;
-    dmlops_plan_source_of(planning, attention, &key, tensors, keys, found.begin, vector, &made_6);
+    dmlops_plan_source_of(planning, &key, tensors, keys, found.begin, rows, vector, &made_6);
     dmlops_plan_Source made_7;
-    dmlops_plan_source_of(planning, attention, &value, tensors, values, found.begin, vector, &made_7);
+    dmlops_plan_source_of(planning, &value, tensors, values, found.begin, rows, vector, &made_7);
     dmlops_plan_Source made_8;
-    dmlops_plan_written_of(planning, attention, &views->output, tensors, target, 4, &made_8);
+    dmlops_plan_written_of(planning, &views->output, tensors, target, 4, &made_8);
     *result = found;
     result->query = made_5;
     result->key = made_6;
@@ -3966,7 +3897,7 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
     dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result) {
     if (source->tensor != -1) {
-        dmlops_plan_words_of_layout(planning, source, result);
+        *result = source->layout;
         return;
     }
     int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
@@ -3982,25 +3913,13 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* A layout in four words. */
-DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const dmlops_plan_Source* source,
-    dmlops_plan_int_4* result) {
-    result->count = 0;
-    for (int64_t each_1 = 0; each_1 < source->layout.count; ++each_1) {
-        const int64_t place = source->layout.items[each_1];
-        dmlops_plan_int_4_append(planning, result, dmlops_modulo(place, INT64_C(4294967296)));
-    }
-    return;
-}
-
 /* The layouts of queries, keys, values and the result, four words each. Each is followed by four more: after queries,
    the number of the first row in the current keys and values; after these, the layouts of the rows before it; after
-   the result, the offset of partial results, in vectors. At the end, the layouts of the stored keys and values.
-   Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`; a word holds `each`
-   entries of what is read. */
+   the result, the offset of partial results. At the end, the layouts of the stored keys and values. Intermediate
+   tensors start at the words `firsts` of scratch, partial results at `first_part`. */
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    each, int64_t first_part, dmlops_plan_int_64* result) {
+    first_part, dmlops_plan_int_64* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * key = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * value = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
@@ -4009,8 +3928,8 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64 places;
     places.count = 0;
     dmlops_plan_int_4 made_1;
-    dmlops_plan_place_of(planning, &sources->query, query, dmlops_multiply(each, firsts->items[dmlops_item(planning,
-        attention->query, firsts->count)]), 0, &made_1);
+    dmlops_plan_place_of(planning, &sources->query, query, firsts->items[dmlops_item(planning, attention->query,
+        firsts->count)], 0, &made_1);
     dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
@@ -4020,36 +3939,30 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
     dmlops_plan_int_4 made_3;
-    dmlops_plan_place_of(planning, &sources->key, key, dmlops_multiply(each, firsts->items[dmlops_item(planning,
-        attention->key, firsts->count)]), begin, &made_3);
+    dmlops_plan_place_of(planning, &sources->key, key, firsts->items[dmlops_item(planning, attention->key,
+        firsts->count)], begin, &made_3);
     dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
+    dmlops_plan_int_64_extend(planning, &places, sources->key_before.layout.count, sources->key_before.layout.items);
     dmlops_plan_int_4 made_4;
-    dmlops_plan_words_of_layout(planning, &sources->key_before, &made_4);
+    dmlops_plan_place_of(planning, &sources->value, value, firsts->items[dmlops_item(planning, attention->value,
+        firsts->count)], begin, &made_4);
     dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
+    dmlops_plan_int_64_extend(planning, &places, sources->value_before.layout.count,
+        sources->value_before.layout.items);
     dmlops_plan_int_4 made_5;
-    dmlops_plan_place_of(planning, &sources->value, value, dmlops_multiply(each, firsts->items[dmlops_item(planning,
-        attention->value, firsts->count)]), begin, &made_5);
-    dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
-    dmlops_plan_int_4 made_6;
-    dmlops_plan_words_of_layout(planning, &sources->value_before, &made_6);
-    dmlops_plan_int_64_extend(planning, &places, made_6.count, made_6.items);
-    dmlops_plan_int_4 made_7;
     dmlops_plan_place_of(planning, &sources->output, means, firsts->items[dmlops_item(planning, attention->target,
-        firsts->count)], 0, &made_7);
-    dmlops_plan_int_64_extend(planning, &places, made_7.count, made_7.items);
-    dmlops_plan_int_64 made_8;
-    made_8.count = 0;
-    dmlops_plan_int_64_append(planning, &made_8, dmlops_divide(first_part, 4));
-    dmlops_plan_int_64_append(planning, &made_8, 0);
-    dmlops_plan_int_64_append(planning, &made_8, 0);
-    dmlops_plan_int_64_append(planning, &made_8, 0);
-    dmlops_plan_int_64_extend(planning, &places, made_8.count, made_8.items);
-    dmlops_plan_int_4 made_9;
-    dmlops_plan_words_of_layout(planning, &sources->key_stored, &made_9);
-    dmlops_plan_int_64_extend(planning, &places, made_9.count, made_9.items);
-    dmlops_plan_int_4 made_10;
-    dmlops_plan_words_of_layout(planning, &sources->value_stored, &made_10);
-    dmlops_plan_int_64_extend(planning, &places, made_10.count, made_10.items);
+        firsts->count)], 0, &made_5);
+    dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
+    dmlops_plan_int_64 made_6;
+    made_6.count = 0;
+    dmlops_plan_int_64_append(planning, &made_6, first_part);
+    dmlops_plan_int_64_append(planning, &made_6, 0);
+    dmlops_plan_int_64_append(planning, &made_6, 0);
+    dmlops_plan_int_64_append(planning, &made_6, 0);
+    dmlops_plan_int_64_extend(planning, &places, made_6.count, made_6.items);
+    dmlops_plan_int_64_extend(planning, &places, sources->key_stored.layout.count, sources->key_stored.layout.items);
+    dmlops_plan_int_64_extend(planning, &places, sources->value_stored.layout.count,
+        sources->value_stored.layout.items);
     dmlops_plan_int_64_copy(result, &places);
     return;
 }
@@ -4065,8 +3978,7 @@ DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), split->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_min(split->vector, 4));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), dmlops_max(split->vector, 4));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), split->keys);
 }
 
@@ -4087,11 +3999,9 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
     int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
         kept_sizes->count)].count)];
-    int64_t vector = ((dmlops_modulo(query->items[dmlops_item(planning, 3, query->count)], 4) == 0) &&
-        (dmlops_modulo(width, 4) == 0)) ? 4 : 1;
     dmlops_plan_KeySplit many;
     many.kernel = 0;
-    many.vector = vector;
+    many.vector = dmlops_plan_floats_at_once(planning, tensors);
     many.shared = 1;
     many.rows = 64;
     many.keys = 0;
@@ -7001,7 +6911,6 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     split.keys = 0;
     split.number = 1;
     const dmlops_plan_AttentionViews * views = &op->attention;
-    int64_t float16 = 0;
     const dmlops_plan_Tensor_16 * tensors = &op->tensors;
     const dmlops_plan_int_8_16 * kept_sizes = &op->kept_sizes;
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
@@ -7009,27 +6918,30 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         dmlops_plan_KeySplit made_1;
         dmlops_plan_split_attention(planning, attention, views, tensors, kept_sizes, &made_1);
         split = made_1;
-        if (split.vector == 8) {
-            float16 = (dmlops_shift(1, attention->query) | dmlops_shift(1, attention->key)) | dmlops_shift(1,
-                attention->value);
-        }
         int stores = split.kernel == 1;
         dmlops_plan_Sources made_2;
-        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, 1, stores, &made_2);
+        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, stores, &made_2);
         sources = made_2;
         dmlops_plan_Pass_32 made_3;
         dmlops_plan_passes_with(planning, shader, &sources, &made_3);
         dmlops_plan_Pass_32_copy(&every, &made_3);
-        wanted = dmlops_plan_leading(planning, &every, there);
-        if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
+        if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there,
+            dmlops_plan_leading(planning, &every, there))) {
+            dmlops_plan_Source none;
+            dmlops_plan_no_source(planning, &none);
             dmlops_plan_Sources made_4;
-            dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, 0, stores, &made_4);
+            made_4 = sources;
+            made_4.key = none;
+            made_4.value = none;
+            made_4.key_before = none;
+            made_4.value_before = none;
+            made_4.begin = 0;
             sources = made_4;
             dmlops_plan_Pass_32 made_5;
             dmlops_plan_passes_with(planning, shader, &sources, &made_5);
             dmlops_plan_Pass_32_copy(&every, &made_5);
-            wanted = dmlops_plan_leading(planning, &every, there);
         }
+        wanted = dmlops_plan_leading(planning, &every, there);
     }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
@@ -7061,7 +6973,6 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
     result->wanted = wanted;
     result->led = led;
-    result->float16 = float16;
     result->attends = attends;
     result->scores_from_inputs = scores_from_inputs;
     result->split = split;
@@ -7960,9 +7871,8 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     }
     dmlops_plan_int_64_extend(planning, &scalars, known->scalars.count, known->scalars.items);
     if (chosen.attends) {
-        int64_t each = (chosen.float16 == 0) ? 1 : 2;
         dmlops_plan_int_64 made_3;
-        dmlops_plan_places_of(planning, &shader->attention, &chosen.sources, &op->kept_sizes, &space.firsts, each,
+        dmlops_plan_places_of(planning, &shader->attention, &chosen.sources, &op->kept_sizes, &space.firsts,
             space.words, &made_3);
         dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
@@ -7980,9 +7890,6 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_Buffer made_6;
         made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
         dmlops_out_write(planning, &made_6);
-    }
-    if (shader->attention.number != -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_FP16"), (int64_t)(chosen.float16 != 0));
     }
     for (int64_t each_7 = 0; each_7 < chosen.passes.count; ++each_7) {
         const dmlops_plan_Pass* one = &chosen.passes.items[each_7];
@@ -8079,15 +7986,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_shape_of_threads(planning, &shape, one->axis, 4, &made_2);
         shape = made_2;
     }
-    if ((one->writes & chosen->float16) != 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("STORE_FP16"), 1);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-        each = 8;
-    } else {
-        if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
-            each = 2;
-        }
+    if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
+        each = 2;
     }
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape), one->is_along ? dmlops_multiply(each,
         shape.items[dmlops_item(planning, 0, shape.count)]) : each);
@@ -8159,7 +8060,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_define_attention(planning, attention, &op->kept_sizes, split, chosen->scores_from_inputs, &threads);
     dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
     if (split->number > 1) {
-        dmlops_plan_define_access(planning, &chosen->sources, split);
+        dmlops_plan_KeySplit made_1;
+        made_1 = *split;
+        made_1.vector = 4;
+        dmlops_plan_define_access(planning, &chosen->sources, &made_1);
         dmlops_plan_Threads combining;
         dmlops_plan_define_combine(planning, &sizes, split, &combining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &combining, 1);

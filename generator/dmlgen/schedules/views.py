@@ -107,7 +107,7 @@ def _view(node: ir.Expr, numbers: Mapping[str, int], bounds: _Bounds) -> View:
                 return found
             case ir.Binary("+", one, ir.Number(value=0)):
                 return _view(one, numbers, bounds)
-            case ir.Load(tensor, coordinate):
+            case ir.Load(tensor, coordinate) if tensor.entry in numbers:
                 return _placed(numbers[tensor.entry], _each(coordinate, _sum), bounds)
     return NO_VIEW
 

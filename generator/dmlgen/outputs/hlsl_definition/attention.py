@@ -43,6 +43,7 @@ class AttentionPass(FormPass):
     field = "attention"
     template = "attention"
     scratch = "Scratch"
+    word = "ScratchWord(%s)"
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
@@ -62,7 +63,7 @@ class AttentionPass(FormPass):
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE", "SPLIT_KV", "STORE_FP16", "SKIP_PAST")
+        return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE", "SPLIT_KV", "SKIP_PAST")
 
     @property
     def viewed(self) -> Mapping[str, Mapping[int, ShaderTensor]]:
@@ -71,11 +72,8 @@ class AttentionPass(FormPass):
         found: dict[str, dict[int, ShaderTensor]] = {}
         for role, view in self.views.items():
             before = self.views.get(f"{role}_before", NO_VIEW)
-            found[role] = {
-                number + 1: self.tensors[number]
-                for number in sorted(view.tensors | before.tensors)
-                if self.tensors[number] not in self.scored_by
-            }
+            numbers = sorted(view.tensors | before.tensors)
+            found[role] = {number + 1: self.tensors[number] for number in numbers}
         return found
 
     @property
@@ -102,7 +100,7 @@ def attention_pass(
     scored_by = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
     assert operator.defines is not None
     tensors = (*printer.inputs, *printer.outputs)
-    numbers = {tensor.member: number for number, tensor in enumerate(tensors)}
+    numbers = {one.member: number for number, one in enumerate(tensors) if one.member not in scored_by}
     values = {one.name: written(one.value, {}) for one in operator.defines.tensors}
     views = {"query": view_of(values[attention.query], numbers)}
     for role, name in (("key", attention.key), ("value", attention.value)):

@@ -151,8 +151,7 @@ class HlslDefinition(WithTensors):
     @property
     def scratch(self) -> str:
         """The type of its entries."""
-        ways = (self.fast, self.within)
-        return next((way.scratch for way in ways if way is not None and way.scratch), "uint")
+        return next((one.scratch for one in (self.fast, self.within) if one and one.scratch), "uint")
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:

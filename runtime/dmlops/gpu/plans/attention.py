@@ -21,12 +21,13 @@ from .attention_parts import (
     KeySplit,
     define_few_queries,
     few_queries_split,
+    floats_at_once,
     groups_of,
     suits_few_queries,
 )
 from .definition_types import AttentionPass, AttentionViews, View
 from .loops import Row, Words, ceil_div, element_count, times
-from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads
+from .operands import NONE, Sizes, Tensor, Tensors, Threads
 from .planning import Planning
 
 ATTENTION_MANY_ROWS = 64  # NVIDIA H200: 32 at 0.82
@@ -50,8 +51,8 @@ Four = Annotated[list[int], 4]
 
 
 class Source(NamedTuple):
-    """A tensor of the description, by number, in place of an intermediate one, or NONE, and its layout: the
-    offset of the first entry, and the strides of batches, heads and rows, in elements."""
+    """A tensor of the description, by number, in place of an intermediate one, or NONE, and its layout, in
+    words: the offset of the first entry, and the strides of batches, heads and rows, in elements."""
 
     tensor: int
     layout: Four
@@ -84,23 +85,20 @@ def no_sources() -> Sources:
     return Sources(none, none, none, none, none, none, 0, none, none)
 
 
-def is_inside(view: View, tensor: Tensor, sizes: Sizes, begin: int) -> bool:
-    """Whether every entry of an intermediate tensor, from row `begin` on, is in the view's tensor, and
-    within all limits."""
+def is_inside(view: View, tensor: Tensor, sizes: Sizes, begin: int, end: int) -> bool:
+    """Whether every entry of an intermediate tensor, in rows from number `begin` up to `end`, is in the
+    view's tensor, and within all limits."""
     least: Row = []
     least.extend(view.first)
     greatest: Row = []
     greatest.extend(view.first)
     starts: Four = [0, 0, begin, 0]
+    ends: Four = [sizes[0], sizes[1], end, sizes[3]]
     steps: Annotated[list[Sizes], 4] = [view.batch, view.head, view.row, view.element]
-    for start, size, step in zip(starts, sizes, steps, strict=True):
+    for start, stop, step in zip(starts, ends, steps, strict=True):
         for d, stride in enumerate(step):
-            if stride > 0:
-                least[d] = least[d] + start * stride
-                greatest[d] = greatest[d] + (size - 1) * stride
-            elif stride < 0:
-                least[d] = least[d] + (size - 1) * stride
-                greatest[d] = greatest[d] + start * stride
+            least[d] = least[d] + min(start * stride, (stop - 1) * stride)
+            greatest[d] = greatest[d] + max(start * stride, (stop - 1) * stride)
     limits: Row = []
     limits.extend(tensor.sizes)
     limits.extend(view.limits)
@@ -110,16 +108,13 @@ def is_inside(view: View, tensor: Tensor, sizes: Sizes, begin: int) -> bool:
     return True
 
 
-def source_of(
-    attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, begin: int, vector: int
-) -> Source:
-    """The tensor of a view, if it has all rows from number `begin` on, these are whole vectors as well, and
-    nothing else in the pass reads it. `sizes` are those of the intermediate tensor; its layout counts rows
-    from the first of all."""
-    if view.tensor == NONE or attention.scored_by >> view.tensor & 1 == 1 or sizes[3] % vector != 0:
+def source_of(view: View, tensors: Tensors, sizes: Sizes, begin: int, end: int, vector: int) -> Source:
+    """The tensor of a view, if it has all rows from number `begin` up to `end`, and these are whole vectors.
+    `sizes` are those of the intermediate tensor; its layout counts rows from the first of all."""
+    if view.tensor == NONE or sizes[3] % vector != 0:
         return no_source()
     tensor = tensors[view.tensor]
-    if not tensor.is_present or not is_inside(view, tensor, sizes, begin):
+    if not tensor.is_present or not is_inside(view, tensor, sizes, begin, end):
         return no_source()
     first, batch, head, row, element = 0, 0, 0, 0, 0
     for d, stride in enumerate(tensor.strides):
@@ -128,22 +123,23 @@ def source_of(
         head += view.head[d] * stride
         row += view.row[d] * stride
         element += view.element[d] * stride
-    if element != 1:
-        return no_source()
-    if sizes[0] == 1:
-        batch = 0
-    if sizes[1] == 1:
-        head = 0
-    starts: Four = [first + begin * row, batch, head, row if sizes[2] - begin > 1 else 0]
+    starts: Four = [
+        first + begin * row,
+        batch if sizes[0] > 1 else 0,
+        head if sizes[1] > 1 else 0,
+        row if end - begin > 1 else 0,
+    ]
     for start in starts:
-        if start % vector != 0:
+        if element != 1 or start % vector != 0:
             return no_source()
-    return Source(view.tensor, [first, batch, head, row if sizes[2] > 1 else 0])
+    starts[0] = first % 2**32
+    starts[3] = row if sizes[2] > 1 else 0
+    return Source(view.tensor, starts)
 
 
-def written_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> Source:
+def written_of(view: View, tensors: Tensors, sizes: Sizes, vector: int) -> Source:
     """The tensor of an output's view, if it holds nothing else."""
-    output = source_of(attention, view, tensors, sizes, 0, vector)
+    output = source_of(view, tensors, sizes, 0, sizes[2], vector)
     if output.tensor != NONE and element_count(tensors[output.tensor].sizes) != element_count(sizes):
         return no_source()
     return output
@@ -156,49 +152,41 @@ def rows_before(view: View, tensors: Tensors) -> int:
     return view.limits[0]
 
 
-def with_rows(sizes: Sizes, rows: int) -> Eight:
-    """The sizes with another number of rows."""
-    return [sizes[0], sizes[1], rows, sizes[3]]
-
-
 def sources_of(
     attention: AttentionPass,
     views: AttentionViews,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     vector: int,
-    reads_past: bool,
     stores: bool,
 ) -> Sources:
     """The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of
-    four; none if rows are not whole vectors. If it `reads_past`, keys and values of the past are read in
-    place, and if it `stores`, all may be stored on the way. If the past has all of them, they come from there
-    in any case."""
+    four; none if floats have several types. Keys and values of the past are read in place, and if it
+    `stores`, all may be stored on the way. If the past has all of them, they come from there."""
     query, target = kept_sizes[attention.query], kept_sizes[attention.target]
     keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
-    if vector == 1:
-        return no_sources()
-    past_keys, past_values = rows_before(views.key_before, tensors), rows_before(views.value_before, tensors)
     found = no_sources()
-    key, value = views.key, views.value
-    if 0 < keys[2] <= min(past_keys, past_values):
+    if vector == 1:
+        return found
+    past_keys, past_values = rows_before(views.key_before, tensors), rows_before(views.value_before, tensors)
+    key, value, rows = views.key, views.value, keys[2]
+    if 0 < rows <= min(past_keys, past_values):
         key, value = views.key_before, views.value_before
-    elif reads_past and 0 < past_keys < keys[2] and past_keys == past_values:
-        key_rows, value_rows = with_rows(keys, past_keys), with_rows(values, past_keys)
-        key_before = source_of(attention, views.key_before, tensors, key_rows, 0, vector)
-        value_before = source_of(attention, views.value_before, tensors, value_rows, 0, vector)
+    elif 0 < past_keys < rows and past_keys == past_values:
+        key_before = source_of(views.key_before, tensors, keys, 0, past_keys, vector)
+        value_before = source_of(views.value_before, tensors, values, 0, past_keys, vector)
         if key_before.tensor != NONE and value_before.tensor != NONE:
             found = found._replace(key_before=key_before, value_before=value_before, begin=past_keys)
     if stores and views.shared > 0:
         found = found._replace(
-            key_stored=written_of(attention, views.key_stored, tensors, keys, vector),
-            value_stored=written_of(attention, views.value_stored, tensors, values, vector),
+            key_stored=written_of(views.key_stored, tensors, keys, vector),
+            value_stored=written_of(views.value_stored, tensors, values, vector),
         )
     return found._replace(
-        query=source_of(attention, views.query, tensors, query, 0, vector),
-        key=source_of(attention, key, tensors, keys, found.begin, vector),
-        value=source_of(attention, value, tensors, values, found.begin, vector),
-        output=written_of(attention, views.output, tensors, target, 4),
+        query=source_of(views.query, tensors, query, 0, query[2], vector),
+        key=source_of(key, tensors, keys, found.begin, rows, vector),
+        value=source_of(value, tensors, values, found.begin, rows, vector),
+        output=written_of(views.output, tensors, target, 4),
     )
 
 
@@ -206,15 +194,10 @@ def place_of(source: Source, sizes: Sizes, first: int, begin: int) -> Four:
     """A tensor's layout in four words: that of its source, or in scratch, which holds the rows from number
     `begin` on; `first` is the offset there."""
     if source.tensor != NONE:
-        return words_of_layout(source)
+        return source.layout
     row = sizes[3]
     head = times(row, sizes[2] - begin)
     return [(first - begin * row) % 2**32, times(head, sizes[1]) % 2**32, head % 2**32, row]
-
-
-def words_of_layout(source: Source) -> Four:
-    """A layout in four words."""
-    return [place % 2**32 for place in source.layout]
 
 
 def places_of(
@@ -222,30 +205,28 @@ def places_of(
     sources: Sources,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     firsts: Words,
-    each: int,
     first_part: int,
 ) -> Words:
     """The layouts of queries, keys, values and the result, four words each. Each is followed by four more:
     after queries, the number of the first row in the current keys and values; after these, the layouts of the
-    rows before it; after the result, the offset of partial results, in vectors. At the end, the layouts of
+    rows before it; after the result, the offset of partial results. At the end, the layouts of
     the stored keys and values.
 
-    Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`; a word holds
-    `each` entries of what is read.
+    Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`.
     """
     query, key, value = kept_sizes[attention.query], kept_sizes[attention.key], kept_sizes[attention.value]
     means, begin = kept_sizes[attention.target], sources.begin
     places: Words = []
-    places.extend(place_of(sources.query, query, each * firsts[attention.query], 0))
+    places.extend(place_of(sources.query, query, firsts[attention.query], 0))
     places.extend([begin, 0, 0, 0])
-    places.extend(place_of(sources.key, key, each * firsts[attention.key], begin))
-    places.extend(words_of_layout(sources.key_before))
-    places.extend(place_of(sources.value, value, each * firsts[attention.value], begin))
-    places.extend(words_of_layout(sources.value_before))
+    places.extend(place_of(sources.key, key, firsts[attention.key], begin))
+    places.extend(sources.key_before.layout)
+    places.extend(place_of(sources.value, value, firsts[attention.value], begin))
+    places.extend(sources.value_before.layout)
     places.extend(place_of(sources.output, means, firsts[attention.target], 0))
-    places.extend([first_part // 4, 0, 0, 0])
-    places.extend(words_of_layout(sources.key_stored))
-    places.extend(words_of_layout(sources.value_stored))
+    places.extend([first_part, 0, 0, 0])
+    places.extend(sources.key_stored.layout)
+    places.extend(sources.value_stored.layout)
     return places
 
 
@@ -259,8 +240,7 @@ def define_access(out: Planning, sources: Sources, split: KeySplit) -> None:
     out.define("VALUE_BEFORE_IN", sources.value_before.tensor + 1)
     out.define("KEY_STORED_IN", sources.key_stored.tensor + 1)
     out.define("VALUE_STORED_IN", sources.value_stored.tensor + 1)
-    out.define("VECTOR", split.vector)
-    out.define("SCRATCH_VECTOR", min(split.vector, 4))
+    out.define("VECTOR", max(split.vector, 4))
     out.define("KEYS_PER_SPLIT", split.keys)
 
 
@@ -278,8 +258,7 @@ def split_attention(
     if is_cooperative:
         return cooperative_split(attention, views, kept_sizes)
     query, width = kept_sizes[attention.query], kept_sizes[attention.target][3]
-    vector = 4 if query[3] % 4 == 0 and width % 4 == 0 else 1
-    many = KeySplit(TILES, vector, 1, ATTENTION_MANY_ROWS, 0, 1)
+    many = KeySplit(TILES, floats_at_once(tensors), 1, ATTENTION_MANY_ROWS, 0, 1)
     is_many = 2 * columns_of(width, ROW_THREADS) <= MAX_COLUMNS and groups_of(query, many) >= ATTENTION_GROUPS
     if is_many:
         return many

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .capabilities import Capability
 from .definition_types import AttentionPass, AttentionViews
 from .loops import ceil_div, power_below, times
 from .operands import NONE, WAVE, Sizes, Tensors, Threads
@@ -43,10 +42,9 @@ COOPERATIVE = 2
 VECTOR_BITS = 128
 MOST_LANES = 16
 MOST_ELEMENTS = 512  # of a row: a thread has registers for eight vectors over all its queries
-OWN = 8  # vectors of queries, partial results and products that a thread holds
-COMBINE_FETCHES = 4  # parts that a thread loads at once to combine them
-COMBINE_THREADS = 512  # in a group that does so, at most
-MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides up to 16 for exchange between threads
+OWN = 8  # vectors of queries and weighted sums that a thread holds
+FETCHED = 4  # vectors of keys, values or parts that a thread loads at once
+COMBINE_THREADS = 256  # in a group that combines parts, at most
 
 
 class KeySplit(NamedTuple):
@@ -63,11 +61,13 @@ class KeySplit(NamedTuple):
 
 
 class Strand(NamedTuple):
-    """Threads that share a key and its value, and the vectors of either that each of them has."""
+    """Threads that share a key and its value, the vectors of either that each of them has, and the keys that
+    they load at once."""
 
     threads: int
     key_vectors: int
     value_vectors: int
+    fetches: int
 
 
 def groups_of(query: Sizes, split: KeySplit) -> int:
@@ -76,24 +76,11 @@ def groups_of(query: Sizes, split: KeySplit) -> int:
     return times(times(heads, ceil_div(rows, split.rows)), split.number)
 
 
-def vectors_over(elements: int, vector: int, threads: int) -> int:
-    """The vectors of a row that each of its threads has, rounded up to a power of 2."""
-    vectors = 1
-    while times(vectors * vector, threads) < elements:
-        vectors *= 2
-    return vectors
-
-
 def strand_of(depth: int, width: int, vector: int) -> Strand:
     """The threads that share a key of `depth` elements and its value of `width`."""
     threads = power_below(max(depth, width) // vector, MOST_LANES)
-    return Strand(threads, vectors_over(depth, vector, threads), vectors_over(width, vector, threads))
-
-
-def fetches_of(vectors: int, rows: int) -> int:
-    """The keys or values, of that many vectors, that a thread loads at once, if it needs room for `rows`
-    results of each."""
-    return max(power_below(OWN // (rows * vectors), OWN), 1)
+    of_key, of_value = ceil_div(depth, vector * threads), ceil_div(width, vector * threads)
+    return Strand(threads, of_key, of_value, max(FETCHED // max(of_key, of_value), 1))
 
 
 def floats_at_once(tensors: Tensors) -> int:
@@ -150,16 +137,11 @@ def few_queries_split(
     query, keys = kept_sizes[attention.query], kept_sizes[attention.key][2]
     vector, shared = floats_at_once(tensors), max(views.shared, 1)
     strand = strand_of(query[3], kept_sizes[attention.target][3], vector)
-    most = power_below(OWN // max(strand.key_vectors, strand.value_vectors), OWN)
-    rows = 1
-    while rows < min(times(shared, query[2]), most):
-        rows *= 2
+    rows = min(times(shared, query[2]), OWN // max(strand.key_vectors, strand.value_vectors))
     whole = KeySplit(FEW_QUERIES, vector, shared, rows, keys, 1)
     groups = groups_of(query, whole)
-    round_ = max(PARTS_THREADS // strand.threads * fetches_of(strand.key_vectors, rows), PARTS_THREADS)
-    most_keys = max(min(PARTS_KEYS, MOST_WEIGHTS // rows), round_)
-    own = round_
-    while 2 * own <= most_keys and times(groups, ceil_div(keys, 2 * own)) >= PARTS_GROUPS:
+    own = max(PARTS_THREADS // strand.threads * strand.fetches, PARTS_THREADS)
+    while 2 * own <= PARTS_KEYS and times(groups, ceil_div(keys, 2 * own)) >= PARTS_GROUPS:
         own *= 2
     return whole._replace(keys=own, number=ceil_div(keys, own))
 
@@ -177,13 +159,10 @@ def define_few_queries(out: Planning, query: Sizes, sizes: Sizes, split: KeySpli
     """The macros of the kernel for few queries. `sizes` are those of the result."""
     strand = strand_of(query[3], sizes[3], split.vector)
     out.define("FEW_QUERIES", 1)
-    out.define("COMBINE", 0)
     out.define("KEY_THREADS", strand.threads)
     out.define("KEY_VECTORS", strand.key_vectors)
-    out.define("KEY_FETCHES", fetches_of(strand.key_vectors, split.rows))
     out.define("VALUE_VECTORS", strand.value_vectors)
-    out.define("VALUE_FETCHES", min(fetches_of(strand.value_vectors, 1), strand.threads))
-    out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
+    out.define("KEY_FETCHES", strand.fetches)
     return Threads(times(groups_of(query, split), PARTS_THREADS), PARTS_THREADS)
 
 
@@ -191,13 +170,13 @@ def define_combine(out: Planning, sizes: Sizes, split: KeySplit) -> Threads:
     """The macros of the dispatch that combines the parts. `sizes` are those of the result. A group takes a
     query, and each thread no more parts than it loads at once, if there are enough threads."""
     threads = power_below(sizes[3] // 4, WAVE)
-    strands = power_below(2 * ceil_div(split.number, COMBINE_FETCHES) - 1, COMBINE_THREADS // threads)
+    strands = power_below(2 * ceil_div(split.number, FETCHED) - 1, COMBINE_THREADS // threads)
     in_group = threads * strands
     out.define("FEW_QUERIES", 1)
     out.define("COMBINE", 1)
     out.define("ROWS", 1)
+    out.define("SHARED", 1)
     out.define("KEY_THREADS", threads)
-    out.define("KEY_FETCHES", COMBINE_FETCHES)
-    out.define("VALUE_VECTORS", vectors_over(sizes[3], 4, threads))
-    out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
+    out.define("KEY_FETCHES", FETCHED)
+    out.define("VALUE_VECTORS", ceil_div(sizes[3], 4 * threads))
     return Threads(times(times(times(sizes[0], sizes[1]), sizes[2]), in_group), in_group)

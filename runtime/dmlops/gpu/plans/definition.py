@@ -138,17 +138,12 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
         scalars.append(first_of_counters)
     scalars.extend(known.scalars)
     if chosen.attends:
-        each = 1 if chosen.float16 == 0 else 2
-        lists.extend(
-            places_of(shader.attention, chosen.sources, op.kept_sizes, space.firsts, each, space.words)
-        )
+        lists.extend(places_of(shader.attention, chosen.sources, op.kept_sizes, space.firsts, space.words))
     if shader.sparse_sum.number != NONE:
         lists.extend(table_constants(tables, first_of_tables))
     if len(shader.kept) > 0 or shader.contraction.number != NONE:
         from_zeros = any(one.box != NONE for one in chosen.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
-    if shader.attention.number != NONE:
-        out.define("SCRATCH_FP16", int(chosen.float16 != 0))
     for one in chosen.passes:
         if one.axis != NONE:
             out.define("ELEMENTS_PER_THREAD", ELEMENTS_PER_THREAD)
@@ -222,11 +217,7 @@ def dispatch_defined(
     each = 1
     if one.axis != NONE:
         shape = shape_of_threads(shape, one.axis, ELEMENTS_PER_THREAD)
-    if one.writes & chosen.float16 != 0:
-        out.define("STORE_FP16", 1)
-        out.define("SCRATCH_VECTOR", 4)
-        each = 8
-    elif writes_pairs(op, shader, one, shape):
+    if writes_pairs(op, shader, one, shape):
         out.define("PAIRS", 1)
         each = 2
     count = element_count(shape) // (each * shape[0] if one.is_along else each)
@@ -276,7 +267,7 @@ def dispatch_attention(
     threads = define_attention(out, attention, op.kept_sizes, split, chosen.scores_from_inputs)
     dispatch_box(out, op, known, one, sizes, count, 0, threads, waits)
     if split.number > 1:
-        define_access(out, chosen.sources, split)
+        define_access(out, chosen.sources, split._replace(vector=4))
         combining = define_combine(out, sizes, split)
         dispatch_box(out, op, known, one, sizes, count, 0, combining, True)
 

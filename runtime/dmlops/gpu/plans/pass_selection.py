@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .attention import Source, Sources, no_sources, sources_of, split_attention
+from .attention import Source, Sources, no_source, no_sources, sources_of, split_attention
 from .attention_parts import FEW_QUERIES, TILES, KeySplit
 from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
@@ -18,15 +18,14 @@ Tiles = Annotated[list[SumsTile], 32]
 
 class PassSelection(NamedTuple):
     """The computation of outputs: the passes, each with its tile if it is of sums; the intermediate tensors
-    that they write, as bits; those that any passes to outputs write (`led`); those kept as float16; and, if
-    attention is used (`attends`), whether scores, or which keys are masked, depend on tensors that are
-    present, how groups share it, and what it accesses directly."""
+    that they write, as bits; those that any passes to outputs write (`led`); and, if attention is used
+    (`attends`), whether scores, or which keys are masked, depend on tensors that are present, how groups
+    share it, and what it accesses directly."""
 
     passes: Passes
     tiles: Tiles
     wanted: int
     led: int
-    float16: int
     attends: bool
     scores_from_inputs: bool
     split: KeySplit
@@ -115,27 +114,25 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
             every.append(one)
     there = present(op.tensors)
     led = leading(every, there)
-    wanted, split, views, float16 = led, KeySplit(TILES, 4, 1, 1, 0, 1), op.attention, 0
+    wanted, split, views = led, KeySplit(TILES, 4, 1, 1, 0, 1), op.attention
     tensors, kept_sizes = op.tensors, op.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
         split = split_attention(out, attention, views, tensors, kept_sizes)
-        if split.vector == 8:
-            float16 = 1 << attention.query | 1 << attention.key | 1 << attention.value
         stores = split.kernel == FEW_QUERIES
-        sources = sources_of(attention, views, tensors, kept_sizes, split.vector, True, stores)
+        sources = sources_of(attention, views, tensors, kept_sizes, split.vector, stores)
         every = passes_with(shader, sources)
-        wanted = leading(every, there)
-        if sources.begin > 0 and are_read_elsewhere(shader, every, there, wanted):
-            sources = sources_of(attention, views, tensors, kept_sizes, split.vector, False, stores)
+        if sources.begin > 0 and are_read_elsewhere(shader, every, there, leading(every, there)):
+            none = no_source()
+            sources = sources._replace(key=none, value=none, key_before=none, value_before=none, begin=0)
             every = passes_with(shader, sources)
-            wanted = leading(every, there)
+        wanted = leading(every, there)
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
     recurrent: Passes = [one for one in passes if one.is_along]
     may_be_alone = len(recurrent) == 1
     tiles: Tiles = [shared_tile(out, op, shader, one, may_be_alone) for one in passes]
     scores_from_inputs = attention.scored_by & there != 0
-    return PassSelection(passes, tiles, wanted, led, float16, attends, scores_from_inputs, split, sources)
+    return PassSelection(passes, tiles, wanted, led, attends, scores_from_inputs, split, sources)
 
 
 def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
