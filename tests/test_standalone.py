@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -22,6 +23,7 @@ from dmlops import gpu
 from dmlops.__main__ import main
 from dmlops.gpu import compiler
 from dmlops.gpu.folding import folded
+from dmlops.gpu.plans.capabilities import FASTER, NO_CAPABILITIES
 from dmlops.gpu.preprocessing import preprocessed, resolved
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 from gpu_device import device, run_in_guard_zones
@@ -79,10 +81,11 @@ def test_resolved_shaders_compile_to_the_same_code(slug: str) -> None:
 
 
 def test_shaders_at_the_sizes_of_networks_are_folded() -> None:
-    """Those that split a sum among groups, for example, which no small tensor does."""
+    """Those that split a sum among groups, for example, which no small tensor does, also for devices with
+    cooperative matrices."""
     seen = set()
-    for case in gpu_cases.cases():
-        for one in gpu.plan(case.describe()).dispatches:
+    for case, capabilities in itertools.product(gpu_cases.cases(), (NO_CAPABILITIES, FASTER)):
+        for one in gpu.plan(case.describe(), capabilities).dispatches:
             slug, macros = one.shader or case.operator, tuple(one.defines.items())
             if (slug, macros) not in seen:
                 seen.add((slug, macros))
@@ -90,7 +93,8 @@ def test_shaders_at_the_sizes_of_networks_are_folded() -> None:
                 assert text.count("(") == text.count(")")
                 assert folded(text).count("(") == folded(text).count(")")
                 assert len(folded(text)) <= len(text)
-    split = next(dict(macros) for slug, macros in seen if slug == "GEMM" and ("SPLIT_K", 1) in macros)
+    products = (dict(macros) for slug, macros in seen if slug == "GEMM")
+    split = next(one for one in products if "SPLIT_K" in one and "COOPERATIVE_MATRIX" not in one)
     text = folded(resolved(gpu.shader("GEMM"), split))
     assert compiler.compile(text, {}, "dxil") == compiler.compile(gpu.shader("GEMM"), split, "dxil")
 

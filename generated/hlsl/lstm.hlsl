@@ -982,7 +982,8 @@ groupshared uint4 tiles[positionsStart + (tileRows + TILE_COLUMNS + 3) / 4];
 #define PositionOf(line) tiles[positionsStart + (line) / 4][(line) % 4]
 
 static const uint totalsDown = OWN_ROWS / 16, totalsAcross = OWN_COLUMNS / 16;
-#define AHEAD (tileRows > 64 ? 1 : TILE_DEPTH == 128 ? 4 : 2)  // tiles prefetched into registers, as these allow
+// tiles prefetched into registers, as these allow
+static const uint AHEAD = tileRows > 64 ? 1 : TILE_DEPTH == 128 ? 4 : 2;
 #define LeftIndex(row, k) ((row) * leftPitch + (k) / 8)
 #define RightIndex(column, k) (rightStart + (column) * rightPitch + (k) / 8)
 static uint lane;  // the thread in its wave
@@ -1271,7 +1272,7 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
 #endif
 // What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
 // products of large float32 matrices are 1.14 times as fast.
-#if AHEAD > 1 || COOPERATIVE_MATRIX
+#if COOPERATIVE_MATRIX || AHEAD > 1
 #define Ahead(next, step) next[step]
 #else
 #define Ahead(next, step) next

@@ -1092,7 +1092,7 @@ void PutRight(uint thread, RightVector next[rightLoads], inout MatrixReader read
 
 // What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
 // products of large float32 matrices are 1.14 times as fast.
-#if AHEAD > 1 || COOPERATIVE_MATRIX
+#if COOPERATIVE_MATRIX || AHEAD > 1
 #define Ahead(next, step) next[step]
 #else
 #define Ahead(next, step) next
