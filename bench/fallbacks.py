@@ -26,6 +26,7 @@ from dmlops.gpu.plans import (
     contraction,
     convolutions,
     definition,
+    pass_selection,
     sparse_sum,
     tile_cost,
 )
@@ -67,7 +68,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
         Choice(convolutions, "suits_sliding", _never),
         Choice(definition, "plan_sliding", _never),
     ),
-    "separable": (Choice(definition, "plan_separable", _never),),
+    "separable": (Choice(pass_selection, "separable_place", lambda *_: NONE),),
     "split k": (Choice(tile_cost, "TILE_MOST_PARTS", 1),),
     "attention": (Choice(definition, "dispatch_attention", _never),),
     "attention_parts": (Choice(attention, "suits_few_queries", _never),),

@@ -9,7 +9,8 @@ import pytest
 
 import dmlops
 from dmlops import TensorDesc, gpu
-from dmlops.gpu.plans import definition, separable, sparse_sum
+from dmlops.gpu.plans import pass_selection, separable, sparse_sum
+from dmlops.gpu.plans.operands import NONE
 from gpu_device import device, run_in_guard_zones
 from gpu_results import check_results
 from tensors import last, of
@@ -210,31 +211,41 @@ def test_what_is_no_number_goes_where_it_counts(name: str, value: float, device:
     check(device, CASES[name], inputs_of(CASES[name], value))
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("gradient")])
-def test_several_columns_per_thread_give_the_same(
-    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
+SEPARABLE = [name for name in CASES if not name.startswith("gradient")]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(16, 5), (2, 128), (64, 128)])
+def test_any_tile_gives_the_same(
+    rows: int, columns: int, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(separable, "SEPARABLE_FEW", 0)
-    monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1000)
-    assert int(gpu.plan(CASES[name]).dispatches[0].defines["COLUMNS"]) == 4
-    check(device, CASES[name], inputs_of(CASES[name]))
+    monkeypatch.setattr(separable, "SEPARABLE_ROWS", rows)
+    monkeypatch.setattr(separable, "SEPARABLE_COLUMNS", columns)
+    monkeypatch.setattr(separable, "SEPARABLE_GROUPS", 1)
+    for name in SEPARABLE[1::3]:
+        assert "TILE_ROWS" in gpu.plan(CASES[name]).dispatches[0].defines
+        check(device, CASES[name], inputs_of(CASES[name]))
 
 
-SMALLER = [
+def sum_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adds up whole boxes of taps instead of each line's first."""
+    tile_of = separable.separable_tile
+    monkeypatch.setattr(separable, "separable_tile", lambda *given: tile_of(*given)._replace(span=0))
+
+
+SUMS = [
     *("antialiased: a ninth", "antialiased: of planes, too", "linear: smaller", "back: a picture"),
     *("back: halves", "back: nearest", "back: nearest, made smaller", "linear: far apart"),
 ]
 
 
 @pytest.mark.parametrize("value", [None, np.nan, np.inf])
-@pytest.mark.parametrize("name", SMALLER)
-def test_rows_before_columns_give_the_same(
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_in_one_go_give_the_same(
     name: str, value: float | None, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For results that are smaller by any amount, and where columns reach farther than there is room for."""
-    monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1)
-    monkeypatch.setattr(separable, "SEPARABLE_SPAN", 24)
-    assert int(gpu.plan(CASES[name]).dispatches[0].defines["SPAN"]) > 0
+    assert gpu.plan(CASES[name]).dispatches[0].defines["SPAN"] > 0
+    sum_in_one_go(monkeypatch)
+    assert gpu.plan(CASES[name]).dispatches[0].defines["SPAN"] == 0
     check(device, CASES[name], inputs_of(CASES[name], value))
 
 
@@ -294,9 +305,10 @@ def test_tables_give_the_bytes_of_the_definition(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sums of the same products in the same order, whether a thread goes through its box or has tables."""
+    sum_in_one_go(monkeypatch)
     inputs = inputs_of(CASES[name])
     (tables,) = run_in_guard_zones(device, CASES[name], inputs).values()
-    monkeypatch.setattr(definition, "plan_separable", lambda *_: False)
+    monkeypatch.setattr(pass_selection, "separable_place", lambda *_: NONE)
     assert len(gpu.plan(CASES[name]).dispatches) == 2
     (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
     assert tables.tobytes() == alone.tobytes()

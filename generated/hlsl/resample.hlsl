@@ -21,20 +21,16 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In passes from 2 on only, where a group computes a tile of two dimensions in some planes of the others:
-//   COLUMN_AXIS  the dimension that columns run along: the last, or one whose elements are adjacent, as channels are in
-//              tensors that lie channels last. Rows run along the last of the others.
-//   THREADS_ACROSS  threads side by side, a divisor of NUM_THREADS unless SPAN is set
-//   COLUMNS    elements of a row that each of them computes, 1 or more
-//   COLUMN_STEP  distance between these: 1, or THREADS_ACROSS so that neighboring threads access adjacent elements
-//   TILE_ROWS  rows of a group's tile
+// columns run along the last dimension of DIMENSION_ORDER, rows along the one before:
+//   TILE_COLUMNS  columns of a tile
+//   TILE_ROWS  its rows
 //   PLANES     planes of a group, and of each thread, 1 or more
-//   TAPS       taps of an element along one axis that the tables have room for; in groups with more, weights are
-//              computed where they are used
-//   SPAN       0, or the columns of InputTensor that a group has room for: it then combines taps along rows and
-//              planes first, once for each of these columns, and along columns after that; PLANES is 1, and COLUMN_STEP
-//              is THREADS_ACROSS
-//   SOURCE_VECTOR  adjacent elements of InputTensor loaded at once where columns have one tap each, in a row: 1, 2 or 4
-//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
+//   OUTPUT_VECTOR  columns of a thread, adjacent elements that are stored at once: 1, 2 or 4
+//   TAPS       taps of an element along one axis that the tables have room for
+//   PLANE_TAPS  taps of a plane, along all axes but those of rows and columns, that they have room for. In tiles with
+//              more of either, weights are computed where they are used.
+//   SPAN       0, or the columns of InputTensor that a tile has room for: taps are then combined along all other axes
+//              first, once for each of these columns, and along columns after that
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions
@@ -73,12 +69,6 @@
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
-#define SOURCE_VECTOR 1
-#endif
-#if INPUT_BITS < 16
-typedef INPUT_STORED SourceBuffer;
-#else
-typedef vector<INPUT_STORED, SOURCE_VECTOR> SourceBuffer;
 #endif
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputBuffer;
@@ -86,7 +76,7 @@ typedef OUTPUT_STORED OutputBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<SourceBuffer> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
@@ -98,15 +88,6 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-#if PASS >= 2
-    Dimension sizes[RANK];  // of the output: planes, rows, columns
-    int4 inputSizes[2], inputStrides[2], outputStrides[2];
-    float4 scales[2];
-    Dimension tiles[2];  // of a plane, down and across
-    uint planeCount;
-    uint groupColumns;  // thread groups along x
-    int isLinear, number;
-#else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], outputStrides[2];
     float4 scales[2];
@@ -114,8 +95,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst, isLinear, number;
-#endif
+    int keptCoordinateFirst, isLinear;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -427,8 +407,8 @@ REAL_VALUE ReadKeptCoordinate(List at)
 void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
 
 void WriteKeptCoordinate(uint number, REAL_VALUE entry) { StoreReal(keptCoordinateFirst, number, entry); }
-#else  // for functions that are never called there
-REAL_VALUE ReadKeptCoordinate(List at) { return (REAL_VALUE)0; }
+#else
+REAL_VALUE ReadKeptCoordinate(List at);
 #endif
 
 precise REAL_VALUE OutputOffset(int d) { return (REAL_VALUE)-0.5f; }
@@ -545,15 +525,6 @@ INPUT_VALUE OutputChoice(List at)
     return Chosen(at);
 }
 
-precise REAL_VALUE OutputChoice2(int d, int i)
-{
-    if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-        return Divide(Convert(max(min(i, number), 0), (REAL_VALUE)0) - (REAL_VALUE)-0.5f,
-            (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
-    return (REAL_VALUE)0.0f;
-}
-
-#ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
@@ -570,29 +541,85 @@ List Numbered(uint number)
     }
     return at;
 }
-#endif
 
 #if PASS >= 2
-static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // columns from one thread to the next
-static const uint TILE_COLUMNS = THREADS_ACROSS * COLUMNS;
-static const uint OUTER = RANK - 2;  // dimensions that make up planes
-// of the tables: per column, per row, per outer dimension of each plane
-static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * PLANES;
+precise REAL_VALUE ReadKeptCoordinate(List at)
+{
+    at = Clamped(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH);
+    return Coordinate(Entry(at, 0), Entry(at, 1));
+}
 
+#if PASS == 2
+static const bool HAS_ONE_TAP = false;
+typedef vector<float, 1> Totals;
+
+// Whether tap p contributes to index i along dimension d, and its weight
+bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
+{
+    weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
+        - Max(Min(coordinateOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
+        + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
+    return true;
+}
+
+Totals Add(Totals totals, float weight, INPUT_VALUE stored)
+{
+    const INPUT_VALUE element = (INPUT_VALUE)stored;
+    const precise float total0 = totals[0] + weight * Convert(element, (REAL_VALUE)0);
+    totals[0] = total0;
+    return totals;
+}
+
+OUTPUT_VALUE Made(Totals totals)
+{
+    const float total0 = totals[0];
+    return Convert(total0, (OUTPUT_VALUE)0);
+}
+
+// The same before it is converted to the output's type
+float ValueOf(Totals totals)
+{
+    const float total0 = totals[0];
+    return total0;
+}
+#elif PASS == 3
+static const bool HAS_ONE_TAP = true;
+typedef vector<INPUT_VALUE, 1> Totals;
+
+// Whether tap p contributes to index i along dimension d, and its weight
+bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
+{
+    weight = 1;
+    return true;
+}
+
+Totals Add(Totals totals, float weight, INPUT_VALUE stored)
+{
+    totals[0] = stored;
+    return totals;
+}
+
+OUTPUT_VALUE Made(Totals totals)
+{
+    const INPUT_VALUE element = totals[0];
+    return element;
+}
+#endif
+
+// Tables have entries per dimension and plane, dimension by dimension, then per row, and per column.
+static const uint FIRST_ROW = PLANES * (RANK - 2), FIRST_COLUMN = FIRST_ROW + TILE_ROWS,
+    ENTRIES = FIRST_COLUMN + TILE_COLUMNS;
 groupshared uint firstTaps[ENTRIES];  // coordinates of each entry's first tap
 groupshared uint tapCounts[ENTRIES];
 groupshared float tapWeights[TAPS * ENTRIES];  // those of all first taps come first
-groupshared uint mostTaps;  // of any entry; more than TAPS if the tables do not hold all weights
-groupshared uint outputOffsets[ENTRIES];
+groupshared int coordinates[ENTRIES];  // in OutputTensor
+groupshared uint planeTaps[PLANES];
+groupshared uint planeBegins[PLANES];  // in OutputTensor
+groupshared uint planeOffsets[PLANE_TAPS * PLANES];  // in InputTensor, of the taps of each plane
+groupshared float planeWeights[PLANE_TAPS * PLANES];
+groupshared uint isIncomplete;  // whether the tables lack any taps
 groupshared uint spanFirst;  // the range of columns of InputTensor that a tile needs
 groupshared uint spanLast;
-
-// The tensors' dimension that runs along columns (the last one here), rows, or planes
-int AxisOf(int d) { return d == RANK - 1 ? COLUMN_AXIS : d + (int)(d >= COLUMN_AXIS); }
-
-uint OutputStride(int axis) { return (uint)outputStrides[axis / 4][axis % 4]; }
-
-uint SourceStride(int axis) { return (uint)inputStrides[axis / 4][axis % 4]; }
 
 void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
 {
@@ -608,506 +635,264 @@ void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements
 #endif
 }
 
-// Stores a thread's elements of a row, except those beyond its end
-void StoreColumns(uint position, uint column, OUTPUT_VALUE values[COLUMNS])
+uint StrideOf(int4 strides[2], int d) { return (uint)strides[d / 4][d % 4]; }
+
+// Fills the tables of a tile, given the coordinate where it begins. Taps at either end of a range that contribute
+// nothing are left out. Beyond the end of the output, entries repeat its last plane, row or column.
+void Tabulate(uint firstPlane, uint firstRow, uint firstColumn, uint thread)
 {
-    const uint stride = OutputStride(COLUMN_AXIS);
-    [unroll]
-    for (uint j = 0; j < COLUMNS; j += OUTPUT_VECTOR)
-    {
-        const uint x = column + j * COLUMN_STEP;
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> some;
-        [unroll]
-        for (uint k = 0; k < OUTPUT_VECTOR; k++)
-            some[k] = values[j + k];
-        if (x < sizes[RANK - 1].size)
-            StoreOutputVector(position + x * stride, some);
-    }
-}
-
-INPUT_VALUE LoadSource(uint offset)
-{
-#if SOURCE_VECTOR == 1
-    return LoadInput(offset);
-#else
-    return (INPUT_VALUE)inputTensor[offset / SOURCE_VECTOR][offset % SOURCE_VECTOR];
-#endif
-}
-
-// Loads an element for each column, `positions` after `begin`
-void LoadColumns(uint begin, uint positions[COLUMNS], bool areAdjacent, out INPUT_VALUE loaded[COLUMNS])
-{
-    uint j;
-#if SOURCE_VECTOR > 1
-    if (areAdjacent)
-    {
-        [unroll]
-        for (j = 0; j < COLUMNS; j += SOURCE_VECTOR)
-        {
-            const SourceBuffer some = inputTensor[(begin + positions[j]) / SOURCE_VECTOR];
-            [unroll]
-            for (uint k = 0; k < SOURCE_VECTOR; k++)
-                loaded[j + k] = (INPUT_VALUE)some[k];
-        }
-        return;
-    }
-#endif
-    [unroll]
-    for (j = 0; j < COLUMNS; j++)
-        loaded[j] = LoadSource(begin + positions[j]);
-}
-
-// Whether LoadColumns can load vectors at such positions
-bool AreAdjacent(uint positions[COLUMNS])
-{
-#if SOURCE_VECTOR == 1
-    return false;
-#else
-    uint differences = positions[0] % SOURCE_VECTOR;
-    [unroll]
-    for (uint j = 0; j < COLUMNS; j++)
-        differences |= positions[j] - positions[0] - j;
-    return differences == 0;
-#endif
-}
-
-precise float CoordinateOfResult(int d, int i) { return OutputChoice2(d, i) - (REAL_VALUE)0.5f; }
-
-#if PASS == 2
-// The range of taps of index i along dimension d
-void Box(int d, int i, float coordinateOfResult, out int first, out int last)
-{
-    first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
-        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f)) + (int64_t)1,
-        (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
-    last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
-        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f)),
-        (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
-}
-
-// Whether tap p contributes to index i, and its weight
-bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
-{
-    weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
-        - Max(Min(coordinateOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
-        + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
-    return true;
-}
-
-static const bool HAS_ONE_TAP = false;
-static const uint TOTALS = 1;
-typedef float Accumulator;
-
-void AddTap(inout Accumulator totals[TOTALS], float weight, INPUT_VALUE stored)
-{
-    const INPUT_VALUE element = (INPUT_VALUE)stored;
-    const precise float total0 = totals[0] + weight * Convert(element, (REAL_VALUE)0);
-    totals[0] = total0;
-}
-
-OUTPUT_VALUE Made(Accumulator totals[TOTALS])
-{
-    const float total0 = totals[0];
-    return Convert(total0, (OUTPUT_VALUE)0);
-}
-
-// The same before it is converted to the output's type
-float ValueOf(Accumulator totals[TOTALS])
-{
-    const float total0 = totals[0];
-    return total0;
-}
-#elif PASS == 3
-// The range of taps of index i along dimension d
-void Box(int d, int i, float coordinateOfResult, out int first, out int last)
-{
-    first = clamp((int)max(min(ToInteger(Floor(coordinateOfResult + (REAL_VALUE)0.5f)),
-        (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0), 0, inputSizes[d / 4][d % 4] - 1);
-    last = first + 1;
-}
-
-// Whether tap p contributes to index i, and its weight
-bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
-{
-    weight = 1;
-    return true;
-}
-
-static const bool HAS_ONE_TAP = true;
-static const uint TOTALS = 1;
-typedef INPUT_VALUE Accumulator;
-
-void AddTap(inout Accumulator totals[TOTALS], float weight, INPUT_VALUE stored) { totals[0] = stored; }
-
-OUTPUT_VALUE Made(Accumulator totals[TOTALS])
-{
-    const INPUT_VALUE element = totals[0];
-    return element;
-}
-#endif
-
-// Where a group starts
-struct Tile
-{
-    uint column;
-    uint row;
-    uint plane;
-};
-
-Tile TileOf(uint group)
-{
-    const uint above = DivideBySize(group, tiles[1]), plane = DivideBySize(above, tiles[0]);
-    const Tile tile = { (group - above * tiles[1].size) * TILE_COLUMNS, (above - plane * tiles[0].size) * TILE_ROWS,
-        plane * PLANES };
-    return tile;
-}
-
-// The coordinate of a plane along outer dimension d
-uint PlaneAlong(uint plane, int d)
-{
-    uint coordinate = 0;
-    [loop]
-    for (int inner = (int)OUTER - 1; inner >= d; inner--)
-    {
-        const uint above = DivideBySize(plane, sizes[inner]);
-        coordinate = plane - above * sizes[inner].size;
-        plane = above;
-    }
-    return coordinate;
-}
-
-uint PlaneEntry(uint plane, int d) { return TILE_COLUMNS + TILE_ROWS + (uint)d * PLANES + plane; }
-
-// A dimension of the tensors, and an output coordinate along it
-struct Place
-{
-    int axis;
-    int coordinate;
-};
-
-// The place of an entry of the tables. Entries stand for all threads' first columns, then all second ones, and so on,
-// then for rows, then for planes, dimension by dimension. Beyond the end of the output they repeat its last column, row
-// or plane.
-Place PlaceOf(Tile tile, uint n)
-{
-    int d = RANK - 1;
-    uint at = tile.column + n % THREADS_ACROSS * THREAD_STEP + n / THREADS_ACROSS * COLUMN_STEP;
-    if (n >= TILE_COLUMNS + TILE_ROWS)
-    {
-        const uint number = n - TILE_COLUMNS - TILE_ROWS;
-        d = (int)(number / PLANES);
-        at = PlaneAlong(min(tile.plane + number % PLANES, planeCount - 1), d);
-    }
-    else if (n >= TILE_COLUMNS)
-    {
-        d = RANK - 2;
-        at = tile.row + n - TILE_COLUMNS;
-    }
-    const Place place = { AxisOf(d), (int)min(at, sizes[d].size - 1) };
-    return place;
-}
-
-// Fills the tables of a tile. Taps at either end of a range that contribute nothing are left out.
-void Tabulate(Tile tile, uint thread)
-{
+    const uint columns = sizes[DIMENSION_AT(RANK - 1)].size, rows = sizes[DIMENSION_AT(RANK - 2)].size,
+        planes = count / (rows * columns);
+    uint n;
     if (thread == 0)
     {
-        mostTaps = 0;
+        isIncomplete = 0;
         spanFirst = 0xffffffffu;
         spanLast = 0;
     }
-    if (!HAS_ONE_TAP)
-        GroupMemoryBarrierWithGroupSync();
+    GroupMemoryBarrierWithGroupSync();
     [loop]
-    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
+    for (n = thread; n < ENTRIES; n += NUM_THREADS)
     {
-        const Place place = PlaceOf(tile, n);
-        const int d = place.axis, i = place.coordinate;
-        int first = 0, last = 1;
-        const float coordinateOfResult = CoordinateOfResult(d, i);
-        const bool isAxis = d < OUTPUT_SIZES_LENGTH;
-        if (isAxis)
-            Box(d, i, coordinateOfResult, first, last);
-        uint begin = 0, count = 0;
+        int k = (int)(n / PLANES);
+        uint number = min(firstPlane + n % PLANES, planes - 1) * rows * columns;
+        if (n >= FIRST_COLUMN)
+        {
+            k = RANK - 1;
+            number = min(firstColumn + n - FIRST_COLUMN, columns - 1);
+        }
+        else if (n >= FIRST_ROW)
+        {
+            k = RANK - 2;
+            number = min(firstRow + n - FIRST_ROW, rows - 1) * columns;
+        }
+        const List at = Numbered(number);
+        const int d = DIMENSION_AT(k);
+        int i = 0, first, last;
+        [unroll]
+        for (int e = 0; e < RANK; e++)
+            i = e == d ? at.entries[e] : i;
+        const float coordinateOfResult = ReadKeptCoordinate(ListOf(int4(d, i, 0, 0), 0, 2));
+#if PASS == 2
+        first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
+            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
+            (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f)) + (int64_t)1,
+            (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
+        last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
+            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
+            (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f)),
+            (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
+#elif PASS == 3
+        first = clamp((int)max(min(ToInteger(Floor(coordinateOfResult + (REAL_VALUE)0.5f)),
+            (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0), 0, inputSizes[d / 4][d % 4] - 1);
+        last = first + 1;
+#endif
+        uint begin = 0, taps = 0;
         bool isWhole = true;
         [loop]
         for (int p = first; p < last; p++)
         {
-            float weight = 1;
-            bool contributes = true;
-            if (isAxis)
-                contributes = WeightAt(d, i, p, coordinateOfResult, weight);
-            if (!contributes)
+            float weight;
+            if (!WeightAt(d, i, p, coordinateOfResult, weight))
                 continue;
-            begin = count == 0 ? (uint)p : begin;
+            begin = taps == 0 ? (uint)p : begin;
             const uint tap = (uint)p - begin;
-            isWhole = isWhole && tap == count;
-            count = tap + 1;
-            if (!HAS_ONE_TAP && tap < TAPS)
+            isWhole = isWhole && tap == taps && tap < TAPS;
+            taps = tap + 1;
+            if (tap < TAPS)
                 tapWeights[tap * ENTRIES + n] = weight;
         }
         firstTaps[n] = begin;
-        outputOffsets[n] = (uint)i * OutputStride(d);
-        if (HAS_ONE_TAP)
-            continue;
-        tapCounts[n] = count;
-        InterlockedMax(mostTaps, isWhole ? count : TAPS + 1);
-        if (SPAN != 0 && n < TILE_COLUMNS && count > 0)
+        tapCounts[n] = taps;
+        coordinates[n] = i;
+        if (!isWhole)
+            isIncomplete = 1;
+        if (SPAN != 0 && n >= FIRST_COLUMN && taps > 0)
         {
             InterlockedMin(spanFirst, begin);
-            InterlockedMax(spanLast, begin + count);
+            InterlockedMax(spanLast, begin + taps);
         }
+    }
+    GroupMemoryBarrierWithGroupSync();
+    [loop]
+    for (n = thread; n < PLANE_TAPS * PLANES; n += NUM_THREADS)
+    {
+        uint tap = n / PLANES, offset = 0, begin = 0, taps = 1;
+        float weight = 1;
+        [unroll]
+        for (int k = RANK - 3; k >= 0; k--)
+        {
+            const uint entry = (uint)k * PLANES + n % PLANES, above = tap / max(tapCounts[entry], 1);
+            const uint own = min(tap - above * tapCounts[entry], TAPS - 1);
+            offset += (firstTaps[entry] + own) * StrideOf(inputStrides, DIMENSION_AT(k));
+            begin += (uint)coordinates[entry] * StrideOf(outputStrides, DIMENSION_AT(k));
+            weight = weight * tapWeights[own * ENTRIES + entry];
+            taps *= tapCounts[entry];
+            tap = above;
+        }
+        planeOffsets[n] = offset;
+        planeWeights[n] = weight;
+        planeTaps[n % PLANES] = taps;
+        planeBegins[n % PLANES] = begin;
+        if (taps > PLANE_TAPS)
+            isIncomplete = 1;
     }
     GroupMemoryBarrierWithGroupSync();
 }
 
-uint TapsOf(uint n) { return HAS_ONE_TAP ? 1 : tapCounts[n]; }
-
-// Whether a tap of an entry contributes, and its weight, which the tables hold if `areKept`
-bool Weigh(Tile tile, uint n, uint tap, bool areKept, out float weight)
+// Combines taps for each plane: those of planes, of a row, and along the row, `taps` from a first one on, or one of
+// weight 1 if `isWhole`
+void CombineTaps(uint row, uint column, uint first, uint taps, bool isWhole, out Totals totals[PLANES])
 {
-    if (areKept)
-    {
-        weight = tapWeights[tap * ENTRIES + n];
-        return true;
-    }
-    const Place place = PlaceOf(tile, n);
-    const int d = place.axis, i = place.coordinate;
-    weight = 1;
-    if (d >= OUTPUT_SIZES_LENGTH)
-        return true;
-    const float coordinateOfResult = CoordinateOfResult(d, i);
-    return WeightAt(d, i, (int)(firstTaps[n] + tap), coordinateOfResult, weight);
-}
-
-// One combination of a plane's taps along the outer dimensions, by its number: the offset it leads to, and its weight.
-// False if it contributes nothing, as is every number past the last.
-bool OuterTap(Tile tile, uint plane, uint number, bool areKept, out uint position, out float weight)
-{
-    uint taps[OUTER + 1];
-    bool takes = true;
-    position = 0;
-    weight = 1;
-    int d;
-    [unroll]
-    for (d = (int)OUTER - 1; d >= 0; d--)
-    {
-        const uint n = PlaneEntry(plane, d), count = TapsOf(n);
-        takes = takes && count > 0;
-        taps[d] = 0;
-        if (count > 1)
-        {
-            const uint above = number / count;
-            taps[d] = number - above * count;
-            number = above;
-        }
-        position += (firstTaps[n] + taps[d]) * SourceStride(AxisOf(d));
-    }
-    [unroll]
-    for (d = 0; d < (int)OUTER; d++)
-    {
-        float along;
-        takes = Weigh(tile, PlaneEntry(plane, d), taps[d], areKept, along) && takes;
-        weight = weight * along;
-    }
-    return takes && number == 0;
-}
-
-// The number of these combinations
-uint OuterTaps(uint plane)
-{
-    uint all = 1;
-    [unroll]
-    for (int d = 0; d < (int)OUTER; d++)
-        all *= TapsOf(PlaneEntry(plane, d));
-    return all;
-}
-
-// Combines the taps of a row for each column, given the first of these along columns and how many there are; or one
-// along columns, weighted 1, if `areWhole`
-void CombineTaps(
-    Tile tile, uint rowEntry, uint columnEntry, uint columnFirst[COLUMNS], uint columnTaps[COLUMNS], bool areWhole,
-    bool areKept, out Accumulator totals[PLANES][COLUMNS][TOTALS])
-{
-    const uint columnStep = SourceStride(COLUMN_AXIS), rowStep = SourceStride(AxisOf(RANK - 2));
-    uint p, j, most = 0, mostOuter = 0;
-    [unroll]
-    for (j = 0; j < COLUMNS; j++)
-        most = max(most, columnTaps[j]);
-    const bool areAdjacent = most == 1 && AreAdjacent(columnFirst);
+    const uint rowStep = StrideOf(inputStrides, DIMENSION_AT(RANK - 2)),
+        step = StrideOf(inputStrides, DIMENSION_AT(RANK - 1));
+    uint p, most = 0;
     [unroll]
     for (p = 0; p < PLANES; p++)
     {
-        mostOuter = max(mostOuter, OuterTaps(p));
-        [unroll]
-        for (j = 0; j < COLUMNS; j++)
-            [unroll]
-            for (uint t = 0; t < TOTALS; t++)
-                totals[p][j][t] = 0;
+        totals[p] = (Totals)0;
+        most = max(most, planeTaps[p]);
     }
     [loop]
-    for (uint outer = 0; outer < mostOuter; outer++)
+    for (uint t = 0; t < (HAS_ONE_TAP ? 1 : most); t++)
+        [loop]
+        for (uint y = 0; y < (HAS_ONE_TAP ? 1 : tapCounts[row]); y++)
+            [loop]
+            for (uint x = 0; x < (HAS_ONE_TAP ? 1 : taps); x++)
+            {
+                const float rowWeight = tapWeights[y * ENTRIES + row],
+                    weight = isWhole ? 1 : tapWeights[x * ENTRIES + column];
+                const uint position = (firstTaps[row] + y) * rowStep + (first + x) * step;
+                INPUT_VALUE loaded[PLANES];
+                [unroll]
+                for (p = 0; p < PLANES; p++)
+                    loaded[p] = LoadInput(planeOffsets[t * PLANES + p] + position);
+                [unroll]
+                for (p = 0; p < PLANES; p++)
+                    if (HAS_ONE_TAP || t < planeTaps[p])
+                        totals[p] = Add(totals[p], planeWeights[t * PLANES + p] * rowWeight * weight, loaded[p]);
+            }
+}
+
+// All taps of an element, whose weights are computed where they are used: in tiles that lack any in their tables
+Totals SumOfBox(uint plane, uint row, uint column)
+{
+    Totals totals = (Totals)0;
+    uint box = tapCounts[row] * tapCounts[column];
+    int k;
+    [loop]
+    for (k = 0; k < RANK - 2; k++)
+        box *= tapCounts[(uint)k * PLANES + plane];
+    [loop]
+    for (uint number = 0; number < box; number++)
     {
-        uint position[PLANES];
-        float weight[PLANES];
-        bool takes[PLANES];
+        uint rest = number, offset = 0;
+        float weight = 1;
+        bool contributes = true;
+        [loop]
+        for (k = RANK - 1; k >= 0; k--)
+        {
+            const uint entry = k == RANK - 1 ? column : k == RANK - 2 ? row : (uint)k * PLANES + plane,
+                above = rest / tapCounts[entry];
+            const int d = DIMENSION_AT(k), i = coordinates[entry],
+                p = (int)(firstTaps[entry] + rest - above * tapCounts[entry]);
+            const float coordinateOfResult = ReadKeptCoordinate(ListOf(int4(d, i, 0, 0), 0, 2));
+            float along;
+            contributes = WeightAt(d, i, p, coordinateOfResult, along) && contributes;
+            weight = weight * along;
+            offset += (uint)p * StrideOf(inputStrides, d);
+            rest = above;
+        }
+        if (contributes)
+            totals = Add(totals, weight, LoadInput(offset));
+    }
+    return totals;
+}
+
+#if SPAN
+groupshared float betweens[PLANES * TILE_ROWS * SPAN];  // along all axes but that of rows
+#endif
+
+// Combines taps along columns: those of all other axes have been combined in each column of InputTensor
+void CombineColumns(uint position, uint column, out Totals totals[PLANES])
+{
+    uint p;
+    [unroll]
+    for (p = 0; p < PLANES; p++)
+        totals[p] = (Totals)0;
+#if SPAN
+    const uint begin = position + firstTaps[column] - spanFirst;
+    [loop]
+    for (uint x = 0; x < tapCounts[column]; x++)
+    {
+        const float weight = tapWeights[x * ENTRIES + column];
         [unroll]
         for (p = 0; p < PLANES; p++)
-        {
-            uint offset;
-            float product;
-            takes[p] = OuterTap(tile, p, outer, areKept, offset, product);
-            position[p] = offset;
-            weight[p] = product;
-        }
-        [loop]
-        for (uint y = 0; y < TapsOf(rowEntry); y++)
-        {
-            float rowWeight;
-            if (!Weigh(tile, rowEntry, y, areKept, rowWeight))
-                continue;
-            [loop]
-            for (uint x = 0; x < most; x++)
-            {
-                uint positions[COLUMNS];
-                float weights[COLUMNS];
-                bool counts[COLUMNS];
-                INPUT_VALUE loaded[PLANES][COLUMNS];
-                [unroll]
-                for (j = 0; j < COLUMNS; j++)
-                {
-                    const uint tap = min(x, max(columnTaps[j], 1) - 1);  // one that exists, or is loaded and ignored
-                    float along = 1;
-                    counts[j] = x < columnTaps[j];
-                    if (!areWhole)
-                        counts[j] = Weigh(tile, j * THREADS_ACROSS + columnEntry, tap, areKept, along) && counts[j];
-                    weights[j] = along;
-                    positions[j] = (firstTaps[rowEntry] + y) * rowStep + (columnFirst[j] + tap) * columnStep;
-                }
-                [unroll]
-                for (p = 0; p < PLANES; p++)
-                    LoadColumns(position[p], positions, areAdjacent, loaded[p]);
-                [unroll]
-                for (p = 0; p < PLANES; p++)
-                    [unroll]
-                    for (j = 0; j < COLUMNS; j++)
-                    {
-                        Accumulator with[TOTALS] = totals[p][j];
-                        AddTap(with, weight[p] * rowWeight * weights[j], loaded[p][j]);
-                        if (takes[p] && counts[j])
-                            totals[p][j] = with;
-                    }
-            }
-        }
+            totals[p] = Add(totals[p], weight, (INPUT_VALUE)betweens[p * TILE_ROWS * SPAN + begin + x]);
     }
+#endif
 }
 
-// Where a row starts in a plane of the output
-uint BeginOf(uint rowEntry, uint plane)
+void ComputeTile(uint tile, uint thread)
 {
-    uint begin = outputOffsets[rowEntry];
-    [unroll]
-    for (int d = 0; d < (int)OUTER; d++)
-        begin += outputOffsets[PlaneEntry(plane, d)];
-    return begin;
-}
-
-bool IsInside(uint row, uint column) { return column < sizes[RANK - 1].size && row < sizes[RANK - 2].size; }
-
-// Each thread computes some columns of its rows
-void ComputeColumns(Tile tile, uint thread, bool areKept)
-{
-    const uint columnEntry = thread % THREADS_ACROSS, column = tile.column + columnEntry * THREAD_STEP;
-    uint j, columnFirst[COLUMNS], columnTaps[COLUMNS];
-    [unroll]
-    for (j = 0; j < COLUMNS; j++)
-    {
-        columnFirst[j] = firstTaps[j * THREADS_ACROSS + columnEntry];
-        columnTaps[j] = TapsOf(j * THREADS_ACROSS + columnEntry);
-    }
-    [loop]
-    for (uint down = thread / THREADS_ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
-        down += NUM_THREADS / THREADS_ACROSS)
-    {
-        Accumulator totals[PLANES][COLUMNS][TOTALS];
-        CombineTaps(tile, TILE_COLUMNS + down, columnEntry, columnFirst, columnTaps, false, areKept, totals);
-        [unroll]
-        for (uint p = 0; p < PLANES; p++)
-        {
-            OUTPUT_VALUE values[COLUMNS];
-            [unroll]
-            for (j = 0; j < COLUMNS; j++)
-                values[j] = Made(totals[p][j]);
-            if (tile.plane + p < planeCount)
-                StoreColumns(BeginOf(TILE_COLUMNS + down, p), column, values);
-        }
-    }
-}
-
+    const uint columns = sizes[DIMENSION_AT(RANK - 1)].size, rows = sizes[DIMENSION_AT(RANK - 2)].size,
+        planes = count / (rows * columns);
+    const uint across = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS, down = (rows + TILE_ROWS - 1) / TILE_ROWS;
+    const uint firstColumn = tile % across * TILE_COLUMNS, firstRow = tile / across % down * TILE_ROWS,
+        firstPlane = tile / across / down * PLANES;
+    uint n, p;
+    if (firstPlane >= planes)
+        return;
+    Tabulate(firstPlane, firstRow, firstColumn, thread);
+    const bool isSpanned = SPAN > 0 && isIncomplete == 0 && spanLast - spanFirst <= SPAN;
 #if SPAN
-static const uint APART = SPAN / COLUMNS;  // from one of a thread's columns of InputTensor to the next
-groupshared float betweens[TILE_ROWS * SPAN];  // along rows and planes
-
-// Combines taps along rows and planes, in all columns of InputTensor that the tile needs, and then along columns
-void ComputeRowsFirst(Tile tile, uint thread)
-{
-    uint n, j, columnFirst[COLUMNS], columnTaps[COLUMNS];
     [loop]
-    for (n = thread; n < TILE_ROWS * APART; n += NUM_THREADS)
+    for (n = thread; n < TILE_ROWS * SPAN && isSpanned; n += NUM_THREADS)
     {
-        const uint down = n / APART, first = spanFirst + n % APART;
-        if (first >= spanLast)
+        if (spanFirst + n % SPAN >= spanLast)
             continue;
+        Totals totals[PLANES];
+        CombineTaps(FIRST_ROW + n / SPAN, 0, spanFirst + n % SPAN, 1, true, totals);
         [unroll]
-        for (j = 0; j < COLUMNS; j++)
-        {
-            columnFirst[j] = min(first + j * APART, spanLast - 1);
-            columnTaps[j] = 1;
-        }
-        Accumulator totals[PLANES][COLUMNS][TOTALS];
-        CombineTaps(tile, TILE_COLUMNS + down, 0, columnFirst, columnTaps, true, true, totals);
-        [unroll]
-        for (j = 0; j < COLUMNS; j++)
-            betweens[down * SPAN + n % APART + j * APART] = ValueOf(totals[0][j]);
+        for (p = 0; p < PLANES; p++)
+            betweens[p * TILE_ROWS * SPAN + n] = ValueOf(totals[p]);
     }
     GroupMemoryBarrierWithGroupSync();
+#endif
     [loop]
-    for (n = thread; n < TILE_ROWS * TILE_COLUMNS; n += NUM_THREADS)
+    for (n = thread; n < TILE_ROWS * TILE_COLUMNS / OUTPUT_VECTOR; n += NUM_THREADS)
     {
-        const uint down = n / TILE_COLUMNS, entry = n % TILE_COLUMNS;
-        Accumulator totals[TOTALS];
+        const uint row = n / (TILE_COLUMNS / OUTPUT_VECTOR),
+            column = n % (TILE_COLUMNS / OUTPUT_VECTOR) * OUTPUT_VECTOR;
+        if (firstRow + row >= rows || firstColumn + column >= columns)
+            continue;
+        const uint offset = (firstRow + row) * StrideOf(outputStrides, DIMENSION_AT(RANK - 2))
+            + (firstColumn + column) * StrideOf(outputStrides, DIMENSION_AT(RANK - 1));
+        vector<OUTPUT_VALUE, OUTPUT_VECTOR> values[PLANES];
         [unroll]
-        for (j = 0; j < TOTALS; j++)
-            totals[j] = 0;
-        [loop]
-        for (uint tap = 0; tap < tapCounts[entry]; tap++)
-            AddTap(totals, tapWeights[tap * ENTRIES + entry],
-                (INPUT_VALUE)betweens[down * SPAN + firstTaps[entry] - spanFirst + tap]);
-        if (IsInside(tile.row + down, tile.column + entry))
-            StoreOutput(BeginOf(TILE_COLUMNS + down, 0) + outputOffsets[entry], Made(totals));
+        for (uint v = 0; v < OUTPUT_VECTOR; v++)
+        {
+            const uint entry = FIRST_COLUMN + column + v;
+            Totals totals[PLANES];
+            if (!HAS_ONE_TAP && isIncomplete != 0)
+            {
+                [unroll]
+                for (p = 0; p < PLANES; p++)
+                    totals[p] = SumOfBox(p, FIRST_ROW + row, entry);
+            }
+            else if (isSpanned)
+                CombineColumns(row * SPAN, entry, totals);
+            else
+                CombineTaps(FIRST_ROW + row, entry, firstTaps[entry], tapCounts[entry], false, totals);
+            [unroll]
+            for (p = 0; p < PLANES; p++)
+                values[p][v] = Made(totals[p]);
+        }
+        [unroll]
+        for (p = 0; p < PLANES; p++)
+            if (firstPlane + p < planes)
+                StoreOutputVector(planeBegins[p] + offset, values[p]);
     }
-}
-#endif
-
-void ComputeTile(Tile tile, uint thread)
-{
-    if (tile.plane >= planeCount)
-        return;
-    Tabulate(tile, thread);
-    const bool areKept = HAS_ONE_TAP || mostTaps <= TAPS;
-#if SPAN
-    if (areKept && max(spanLast, spanFirst) - spanFirst <= SPAN)
-    {
-        ComputeRowsFirst(tile, thread);
-        return;
-    }
-#endif
-    if (areKept)  // with one copy of the loops, an NVIDIA H200 takes 1.2 times as long
-        ComputeColumns(tile, thread, true);
-    else
-        ComputeColumns(tile, thread, false);
 }
 #endif
 
@@ -1115,7 +900,7 @@ void ComputeTile(Tile tile, uint thread)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS >= 2
-    ComputeTile(TileOf(group.y * groupColumns + group.x), thread);
+    ComputeTile(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

@@ -1099,6 +1099,22 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
+typedef struct dmlops_plan_SeparableTile {
+    int64_t planes;
+    int64_t rows;
+    int64_t columns;
+    int64_t vector;
+    int64_t taps;
+    int64_t plane_taps;
+    int64_t span;
+} dmlops_plan_SeparableTile;
+
+typedef struct dmlops_plan_Extent {
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+} dmlops_plan_Extent;
+
 typedef struct dmlops_plan_SumsTile {
     int64_t rows;
     int64_t columns;
@@ -1158,6 +1174,7 @@ typedef struct dmlops_plan_PassSelection {
     int scores_from_inputs;
     dmlops_plan_KeySplit split;
     dmlops_plan_Sources sources;
+    int64_t separable;
 } dmlops_plan_PassSelection;
 
 typedef struct dmlops_plan_RowShape {
@@ -1193,33 +1210,6 @@ typedef struct dmlops_plan_Space {
     dmlops_plan_int_64 firsts;
     int64_t words;
 } dmlops_plan_Space;
-
-typedef struct dmlops_plan_Extent {
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-} dmlops_plan_Extent;
-
-typedef struct dmlops_plan_SeparableParams {
-    dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_Dimension_16 tiles;
-    int64_t planeCount;
-    int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SeparableParams;
-
-typedef struct dmlops_plan_SeparableTile {
-    int64_t threads;
-    int64_t across;
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-    int64_t taps;
-    int64_t span;
-} dmlops_plan_SeparableTile;
 
 typedef struct dmlops_plan_TermTables {
     int64_t rows;
@@ -2274,26 +2264,6 @@ DMLOPS_CALLED void dmlops_put_RowsParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_SeparableParams(
-    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    for (int64_t i = 0; i < record->tiles.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->tiles.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->planeCount);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
@@ -2717,6 +2687,18 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     is_cooperative);
 DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    dmlops_plan_Extent* result);
+DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_words_of_tile(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile,
+    int64_t rank);
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile, const
+    dmlops_plan_Extent* extent);
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
@@ -2779,26 +2761,6 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
     dmlops_plan_Space* result);
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
-    result);
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
-DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
-    dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
-    width, int64_t taps, dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps);
-DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,
-    dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result);
 DMLOPS_CALLED int64_t dmlops_plan_words_of_tables(dmlops_planning* planning, const dmlops_plan_TermTables* tables);
@@ -2827,6 +2789,8 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_SeparablePass* separable, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_TermTables*
     tables, const dmlops_plan_Pass* one, int waits);
@@ -6497,6 +6461,145 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     return dmlops_plan_window_tiles(planning, contraction, &found);
 }
 
+/* The extent of an output of two dimensions or more. */
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    dmlops_plan_Extent* result) {
+    dmlops_plan_int_8 order;
+    dmlops_plan_outermost_first(planning, &output->sizes, &output->strides, &order);
+    int64_t columns = output->sizes.items[dmlops_item(planning, order.items[dmlops_item(planning,
+        dmlops_subtract(order.count, 1), order.count)], output->sizes.count)];
+    int64_t rows = output->sizes.items[dmlops_item(planning, order.items[dmlops_item(planning,
+        dmlops_subtract(order.count, 2), order.count)], output->sizes.count)];
+    result->columns = columns;
+    result->rows = rows;
+    result->planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
+    return;
+}
+
+/* The pass that applies, by its place; NONE if none does. */
+DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    for (int64_t place = 0; place < shader->separable.count; ++place) {
+        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
+        int64_t rank = op->separable.rank;
+        int is_whole = (rank == op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)].sizes.count)
+            && (rank == op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)].sizes.count);
+        if ((op->separable.applies.items[dmlops_item(planning, place, op->separable.applies.count)] == 1) && is_whole
+            && (rank > 1) && dmlops_plan_are_native(planning, &op->tensors)) {
+            return place;
+        }
+    }
+    return -1;
+}
+
+/* The words of shared memory that a tile takes. */
+DMLOPS_CALLED int64_t dmlops_plan_words_of_tile(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile,
+    int64_t rank) {
+    int64_t entries = dmlops_add(dmlops_add(tile->columns, tile->rows), dmlops_multiply(tile->planes,
+        dmlops_subtract(rank, 2)));
+    int64_t of_planes = dmlops_plan_times(planning, tile->planes, dmlops_add(dmlops_multiply(2, tile->plane_taps),
+        dmlops_plan_times(planning, tile->rows, tile->span)));
+    return dmlops_add(dmlops_plan_times(planning, entries, dmlops_add(tile->taps, 3)), of_planes);
+}
+
+/* The tiles of an output. */
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile, const
+    dmlops_plan_Extent* extent) {
+    int64_t plane = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, extent->columns, tile->columns),
+        dmlops_plan_ceil_div(planning, extent->rows, tile->rows));
+    return dmlops_plan_times(planning, plane, dmlops_plan_ceil_div(planning, extent->planes, tile->planes));
+}
+
+/* The largest tile for which there is room and that leaves enough groups. */
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
+    dmlops_plan_int_8 order;
+    dmlops_plan_outermost_first(planning, &output->sizes, &output->strides, &order);
+    dmlops_plan_Extent extent;
+    dmlops_plan_extent_of(planning, output, &extent);
+    int64_t rank = order.count;
+    int64_t width = tensor->sizes.items[dmlops_item(planning, order.items[dmlops_item(planning, dmlops_subtract(rank,
+        1), order.count)], tensor->sizes.count)];
+    int64_t taps = 1;
+    int64_t plane_taps = 1;
+    for (int64_t place = 0; place < order.count; ++place) {
+        const int64_t d = order.items[place];
+        if (one->is_sum && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] !=
+            output->sizes.items[dmlops_item(planning, d, output->sizes.count)])) {
+            int64_t own = dmlops_min(dmlops_add(dmlops_multiply(2, dmlops_plan_ceil_div(planning,
+                tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)],
+                output->sizes.items[dmlops_item(planning, d, output->sizes.count)])), 2), 64);
+            taps = dmlops_max(taps, own);
+            plane_taps = (place >= dmlops_subtract(rank, 2)) ? plane_taps : dmlops_min(dmlops_multiply(plane_taps,
+                own), 64);
+        }
+    }
+    int64_t vector = (!one->is_sum || (output->bits == 8)) ? dmlops_plan_aligned_vector(planning, output,
+        order.items[dmlops_item(planning, dmlops_subtract(rank, 1), order.count)]) : 1;
+    int64_t most = dmlops_min(128, dmlops_max(dmlops_divide(dmlops_multiply(512, extent.columns), width), 1));
+    int64_t columns = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, extent.columns,
+        dmlops_plan_ceil_div(planning, extent.columns, most)), vector), vector);
+    int64_t span = (one->by_axis && output->is_float) ? dmlops_add(dmlops_plan_ceil_div(planning,
+        dmlops_multiply(columns, width), extent.columns), taps) : 0;
+    int64_t planes = dmlops_min(extent.planes, ((dmlops_modulo(extent.planes, 8) == 0) && (vector == 1)) ? 8 : 4);
+    dmlops_plan_SeparableTile tile;
+    tile.planes = planes;
+    tile.rows = 1;
+    tile.columns = columns;
+    tile.vector = vector;
+    tile.taps = taps;
+    tile.plane_taps = plane_taps;
+    tile.span = span;
+    while (planning->reason == DMLOPS_REASON_NONE && ((tile.planes > 1) && (dmlops_plan_tiles_of(planning, &tile,
+        &extent) < 264))) {
+        dmlops_plan_SeparableTile made_1;
+        made_1 = tile;
+        made_1.planes = dmlops_divide(tile.planes, 2);
+        tile = made_1;
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && ((tile.columns > vector) && (dmlops_plan_words_of_tile(planning,
+        &tile, rank) > 6144))) {
+        dmlops_plan_SeparableTile made_2;
+        made_2 = tile;
+        made_2.columns = dmlops_multiply(dmlops_divide(tile.columns, dmlops_multiply(2, vector)), vector);
+        tile = made_2;
+    }
+    dmlops_plan_SeparableTile larger;
+    larger = tile;
+    larger.rows = 2;
+    while (planning->reason == DMLOPS_REASON_NONE && ((larger.rows <= 16) && (dmlops_plan_words_of_tile(planning,
+        &larger, rank) <= 6144) && (dmlops_plan_tiles_of(planning, &larger, &extent) >= 264))) {
+        tile = larger;
+        dmlops_plan_SeparableTile made_3;
+        made_3 = tile;
+        made_3.rows = dmlops_multiply(2, tile.rows);
+        larger = made_3;
+    }
+    *result = tile;
+    return;
+}
+
+/* The macros of a pass, and its threads. */
+DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result) {
+    const dmlops_plan_Tensor * output = &tensors->items[dmlops_item(planning, one->output, tensors->count)];
+    dmlops_plan_SeparableTile tile;
+    dmlops_plan_separable_tile(planning, one, &tensors->items[dmlops_item(planning, one->tensor, tensors->count)],
+        output, &tile);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), tile.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANE_TAPS"), tile.plane_taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
+    dmlops_plan_Extent made_1;
+    dmlops_plan_extent_of(planning, output, &made_1);
+    result->threads = dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, &tile, &made_1), 256);
+    result->in_group = 256;
+    return;
+}
+
 /* For any other pass. */
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
     (void)planning;
@@ -6943,6 +7046,10 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         }
         wanted = dmlops_plan_leading(planning, &every, there);
     }
+    int64_t separable = dmlops_plan_separable_place(planning, op, shader);
+    if (separable != -1) {
+        wanted = 0;
+    }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
     for (int64_t each_6 = 0; each_6 < every.count; ++each_6) {
@@ -6977,6 +7084,7 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     result->scores_from_inputs = scores_from_inputs;
     result->split = split;
     result->sources = sources;
+    result->separable = separable;
     return;
 }
 
@@ -7446,250 +7554,6 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* An output of these sizes, of two dimensions or more, by its last two. */
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
-    result) {
-    result->columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
-    result->rows = sizes->items[dmlops_item(planning, -2, sizes->count)];
-    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes),
-        dmlops_multiply(sizes->items[dmlops_item(planning, -1, sizes->count)], sizes->items[dmlops_item(planning, -2,
-        sizes->count)]));
-    return;
-}
-
-/* The least power of 2 that is not below `number`, but no more than `limit`, itself a power of 2. */
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
-    int64_t power = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
-        power = dmlops_multiply(2, power);
-    }
-    return power;
-}
-
-/* The taps that most elements have along an axis if their weights depend on distance. */
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output) {
-    int64_t ratio = 1;
-    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
-        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
-    }
-    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
-}
-
-/* Threads side by side for a row of that many vectors: fewer than 32 if that cuts the total by more than an eighth. */
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
-    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
-    int64_t across = best;
-    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
-        across = dmlops_divide(across, 2);
-        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
-            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
-            best = across;
-        }
-    }
-    return best;
-}
-
-/* The dimension of columns: the last, unless elements of both tensors are adjacent along another one that is not
-   resampled. */
-DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output) {
-    int64_t last = dmlops_subtract(output->sizes.count, 1);
-    for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
-        const int64_t size = output->sizes.items[axis];
-        int is_adjacent = (tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] == 1) &&
-            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == 1);
-        int is_closest = (tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, last, output->strides.count)] > 1);
-        if ((size > 1) && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == size) &&
-            is_adjacent && is_closest) {
-            return axis;
-        }
-    }
-    return last;
-}
-
-/* The values of all dimensions, that of the axis behind the others, of which there is one at least. */
-DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
-    dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 others;
-    others.count = 0;
-    for (int64_t d = 0; d < values->count; ++d) {
-        const int64_t value = values->items[d];
-        if (d != axis) {
-            dmlops_plan_int_8_append(planning, &others, value);
-        }
-    }
-    if (others.count == 0) {
-        dmlops_plan_int_8_append(planning, &others, 1);
-    }
-    dmlops_plan_int_8_append(planning, &others, values->items[dmlops_item(planning, axis, values->count)]);
-    *result = others;
-    return;
-}
-
-/* A tile of an output that is narrower than the tensor, whose `width` is given: taps along columns are combined last,
-   so that those before are loaded from adjacent elements. */
-DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
-    width, int64_t taps, dmlops_plan_SeparableTile* result) {
-    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns), width), 1));
-    int64_t across = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, extent->columns,
-        dmlops_plan_ceil_div(planning, extent->columns, columns)), 2);
-    int64_t reached = dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(dmlops_multiply(2, across), width),
-        extent->columns), taps);
-    int64_t span = dmlops_multiply(2, dmlops_plan_ceil_div(planning, reached, 2));
-    int64_t rows = dmlops_min(extent->rows, 8);
-    result->threads = 256;
-    result->across = across;
-    result->columns = 2;
-    result->rows = rows;
-    result->planes = 1;
-    result->taps = taps;
-    result->span = span;
-    return;
-}
-
-/* The taps along an axis that tables of that many entries have room for. */
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps) {
-    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries, dmlops_add(taps, 3)) >
-        7168))) {
-        taps = dmlops_divide(taps, 2);
-    }
-    return taps;
-}
-
-/* A tile for an output of these sizes, planes before rows and columns, with enough groups left to occupy the GPU.
-   `width`: the tensor's size along columns. */
-DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,
-    dmlops_plan_SeparableTile* result) {
-    dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, sizes, &extent);
-    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
-    int64_t entries = dmlops_add(dmlops_add(64, 8), sizes->count);
-    int has_room = dmlops_plan_taps_kept(planning, dmlops_multiply(2, entries), taps) == taps;
-    int is_narrower = width >= dmlops_multiply(3, extent.columns);
-    if (one->by_axis && output->is_float && is_narrower && has_room) {
-        dmlops_plan_spanning_tile(planning, &extent, width, taps, result);
-        return;
-    }
-    int64_t columns = (dmlops_plan_element_count(planning, sizes) >= 8192) ? 4 : 1;
-    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, columns));
-    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
-    int64_t threads = dmlops_multiply(across, rows);
-    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(columns, across));
-    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
-    int64_t planes = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((planes > 1) && (dmlops_plan_times(planning, tiles,
-        dmlops_plan_ceil_div(planning, extent.planes, planes)) < 1056))) {
-        planes = dmlops_divide(planes, 2);
-    }
-    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
-    int64_t most = one->is_sum ? dmlops_min(extent.rows, 64) : rows;
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < most) && (dmlops_plan_times(planning, layers,
-        dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >= 1056))) {
-        rows = dmlops_multiply(2, rows);
-    }
-    taps = dmlops_plan_taps_kept(planning, dmlops_add(dmlops_add(dmlops_multiply(columns, across), rows),
-        dmlops_multiply(dmlops_subtract(sizes->count, 2), planes)), taps);
-    result->threads = threads;
-    result->across = across;
-    result->columns = columns;
-    result->rows = rows;
-    result->planes = planes;
-    result->taps = taps;
-    result->span = 0;
-    return;
-}
-
-/* The pass that applies, by its place; NONE if none does. */
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    for (int64_t place = 0; place < shader->separable.count; ++place) {
-        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
-        int64_t rank = op->separable.rank;
-        int is_whole = (rank == op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)].sizes.count)
-            && (rank == op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)].sizes.count);
-        if ((op->separable.applies.items[dmlops_item(planning, place, op->separable.applies.count)] == 1) && is_whole) {
-            return place;
-        }
-    }
-    return -1;
-}
-
-/* One dispatch; False if no separable pass applies. */
-DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
-    int64_t place = dmlops_plan_way_that_applies(planning, op, shader);
-    if (place == -1) {
-        return 0;
-    }
-    const dmlops_plan_SeparablePass * one = &shader->separable.items[dmlops_item(planning, place,
-        shader->separable.count)];
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)];
-    if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_1;
-        made_1 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_1);
-    }
-    int64_t axis = dmlops_plan_column_axis(planning, tensor, output);
-    dmlops_plan_int_8 sizes;
-    dmlops_plan_with_last(planning, &output->sizes, axis, &sizes);
-    dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, &sizes, &extent);
-    dmlops_plan_SeparableTile tile;
-    dmlops_plan_separable_tile(planning, one, tensor, output, &sizes, tensor->sizes.items[dmlops_item(planning, axis,
-        tensor->sizes.count)], &tile);
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
-    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
-    int64_t tiles = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
-        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, tiles, tile.threads), tile.threads, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), tile.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREADS_ACROSS"), tile.across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), tile.columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
-    int is_narrower = tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > extent.columns;
-    int is_apart = (tile.span > 0) || (one->is_sum && (tile.columns > 1) && (output->bits >= 16) && is_narrower);
-    int is_whole = (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == extent.columns) &&
-        (tensor->bits >= 16) && (tile.columns > 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_STEP"), is_apart ? tile.across : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), axis);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SOURCE_VECTOR"), is_whole ? dmlops_plan_aligned_vector(planning,
-        tensor, axis) : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 :
-        dmlops_plan_aligned_vector(planning, output, axis));
-    dmlops_plan_Dimension_16 made_2;
-    dmlops_plan_extents(planning, &sizes, &made_2);
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    dmlops_plan_int_8_append(planning, &made_3, down);
-    dmlops_plan_int_8_append(planning, &made_3, across);
-    dmlops_plan_Dimension_16 made_4;
-    dmlops_plan_extents(planning, &made_3, &made_4);
-    dmlops_plan_SeparableParams params;
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_2);
-    dmlops_plan_int_512_copy(&params.lists, &known->lists);
-    dmlops_plan_int_32_copy(&params.activations, &known->activations);
-    dmlops_plan_int_64_copy(&params.elements, &known->elements);
-    dmlops_plan_Dimension_16_copy(&params.tiles, &made_4);
-    params.planeCount = extent.planes;
-    params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
-    dmlops_put_SeparableParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-    return 1;
-}
-
 /* The tables of the output that sums selected terms, if there is one and they have room. */
 DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result) {
@@ -7813,7 +7677,7 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
         dmlops_plan_no_matrices(planning, &made_1);
         return dmlops_plan_sliding(planning, op, shader, known, &made_1);
     }
-    return dmlops_plan_separable(planning, op, shader, known);
+    return 0;
 }
 
 /* The definition's own passes. */
@@ -7974,6 +7838,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_dispatch_attention(planning, op, shader, chosen, known, one, waits);
         return;
     }
+    if (chosen->separable != -1) {
+        dmlops_plan_dispatch_separable(planning, op, &shader->separable.items[dmlops_item(planning, chosen->separable,
+            shader->separable.count)], known, one);
+        return;
+    }
     dmlops_plan_TermTables tables;
     dmlops_plan_term_tables(planning, op, shader, &tables);
     if ((tables.rows > 0) && (one->outputs == dmlops_shift(1, shader->sparse_sum.output))) {
@@ -8068,6 +7937,20 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
         dmlops_plan_define_combine(planning, &sizes, split, &combining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &combining, 1);
     }
+}
+
+/* The dispatch of an output, by taps along each axis, in place of pass `one`. */
+DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_SeparablePass* separable, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one) {
+    dmlops_plan_Threads threads;
+    dmlops_plan_define_separable(planning, separable, &op->tensors, &threads);
+    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, separable->output,
+        op->tensors.count)].sizes;
+    dmlops_plan_Pass tabulating;
+    tabulating = *one;
+    tabulating.number = separable->number;
+    dmlops_plan_dispatch_box(planning, op, known, &tabulating, sizes, dmlops_plan_element_count(planning, sizes), 0,
+        &threads, 0);
 }
 
 /* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
@@ -11514,12 +11397,9 @@ static const dmlops_shader_tensor dmlops_upsample_2d_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_upsample_2d_inputs[] = {
-    /* Number: max(OutputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)) */
-    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1),
@@ -11529,8 +11409,6 @@ static const uint8_t dmlops_upsample_2d_inputs[] = {
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Height),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
         DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
-        DMLOPS_SMALL(1),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -12395,18 +12273,13 @@ static const dmlops_shader_tensor dmlops_resample_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_inputs[] = {
-    /* Number: max(OutputTensor.Sizes[d] for d in range(ScaleCount)) */
-    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(ScaleCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(ScaleCount),
-        DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
+        DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
         DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
-        DMLOPS_SMALL(1),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -12850,20 +12723,15 @@ static const dmlops_shader_tensor dmlops_resample1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample1_inputs[] = {
-    /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
-    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_AT(DimensionCount), DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
         DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
-        DMLOPS_SMALL(1),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -13490,21 +13358,16 @@ static const dmlops_shader_tensor dmlops_resample_grad_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad_inputs[] = {
-    /* Number: max(InputGradientTensor.Sizes[d] for d in range(DimensionCount)) */
-    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
         DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
-        DMLOPS_SMALL(1),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -14426,12 +14289,9 @@ static const dmlops_shader_tensor dmlops_resample2_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample2_inputs[] = {
-    /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
-    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_AT(DimensionCount), DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
@@ -14440,8 +14300,6 @@ static const uint8_t dmlops_resample2_inputs[] = {
         DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
         DMLOPS_SMALL(1) /* DECREASING */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
-        DMLOPS_SMALL(1),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -14481,13 +14339,10 @@ static const dmlops_shader_tensor dmlops_resample_grad1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad1_inputs[] = {
-    /* Number: max(InputGradientTensor.Sizes[d] for d in range(DimensionCount)) */
-    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
@@ -14496,8 +14351,6 @@ static const uint8_t dmlops_resample_grad1_inputs[] = {
         DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
         DMLOPS_SMALL(1) /* DECREASING */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
-        DMLOPS_SMALL(1),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -15631,12 +15484,9 @@ static const dmlops_shader_tensor dmlops_resample3_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample3_inputs[] = {
-    /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
-    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_AT(DimensionCount), DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
@@ -15646,8 +15496,6 @@ static const uint8_t dmlops_resample3_inputs[] = {
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(Antialiased),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
         DMLOPS_SMALL(1) /* DECREASING */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
-        DMLOPS_SMALL(1),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 3, DMLOPS_SELECT, DMLOPS_ALL, 2,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_BOOL,
@@ -15930,7 +15778,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"value_scale_2d.hlsl", dmlops_plan_with_Map, NULL, dmlops_value_scale_2d_members,
      dmlops_value_scale_2d_tensors, NULL, dmlops_value_scale_2d_inputs, 0, 0, 2, -1, -1, -1},
     {"upsample_2d.hlsl", dmlops_plan_with_Definition, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
-     dmlops_upsample_2d_tensors, NULL, dmlops_upsample_2d_inputs, 13, 0, 2, -1, -1, -1},
+     dmlops_upsample_2d_tensors, NULL, dmlops_upsample_2d_inputs, 0, 0, 2, -1, -1, -1},
     {"gather.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_members,
      dmlops_gather_tensors, NULL, dmlops_gather_inputs, 0, 49, 3, -1, -1, -1},
     {"space_to_depth.hlsl", dmlops_plan_with_Map, NULL, dmlops_space_to_depth_members,
@@ -15990,7 +15838,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"one_hot.hlsl", dmlops_plan_with_Map, NULL, dmlops_one_hot_members,
      dmlops_one_hot_tensors, dmlops_one_hot_switches, dmlops_one_hot_inputs, 28, 0, 3, -1, -1, -1},
     {"resample.hlsl", dmlops_plan_with_Definition, &dmlops_resample_shader, dmlops_resample_members,
-     dmlops_resample_tensors, NULL, dmlops_resample_inputs, 13, 0, 2, -1, -1, -1},
+     dmlops_resample_tensors, NULL, dmlops_resample_inputs, 0, 0, 2, -1, -1, -1},
     {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_shift_left_members,
      dmlops_element_wise_bit_shift_left_tensors, NULL, dmlops_element_wise_bit_shift_left_inputs, 0, 0, 3, -1, -1, -1},
     {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_shift_right_members,
@@ -16030,7 +15878,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization1_shader, dmlops_mean_variance_normalization1_members,
      dmlops_mean_variance_normalization1_tensors, NULL, dmlops_mean_variance_normalization1_inputs, 0, 0, 4, -1, -1, -1},
     {"resample1.hlsl", dmlops_plan_with_Definition, &dmlops_resample1_shader, dmlops_resample1_members,
-     dmlops_resample1_tensors, NULL, dmlops_resample1_inputs, 13, 0, 2, -1, -1, -1},
+     dmlops_resample1_tensors, NULL, dmlops_resample1_inputs, 0, 0, 2, -1, -1, -1},
     {"matrix_multiply_integer.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_shader, dmlops_matrix_multiply_integer_members,
      dmlops_matrix_multiply_integer_tensors, NULL, dmlops_matrix_multiply_integer_inputs, 8, 0, 5, -1, -1, -1},
     {"quantized_linear_matrix_multiply.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_matrix_multiply_shader, dmlops_quantized_linear_matrix_multiply_members,
@@ -16066,7 +15914,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"nonzero_coordinates.hlsl", dmlops_plan_with_Nonzero, NULL, dmlops_nonzero_coordinates_members,
      dmlops_nonzero_coordinates_tensors, NULL, dmlops_nonzero_coordinates_inputs, 0, 0, 3, -1, -1, -1},
     {"resample_grad.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad_members,
-     dmlops_resample_grad_tensors, NULL, dmlops_resample_grad_inputs, 13, 0, 2, -1, -1, -1},
+     dmlops_resample_grad_tensors, NULL, dmlops_resample_grad_inputs, 0, 0, 2, -1, -1, -1},
     {"slice_grad.hlsl", dmlops_plan_with_Map, NULL, dmlops_slice_grad_members,
      dmlops_slice_grad_tensors, NULL, dmlops_slice_grad_inputs, 52, 0, 2, -1, -1, -1},
     {"adam_optimizer.hlsl", dmlops_plan_with_Definition, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
@@ -16120,9 +15968,9 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax1_shader, dmlops_activation_hardmax1_members,
      dmlops_activation_hardmax1_tensors, NULL, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
     {"resample2.hlsl", dmlops_plan_with_Definition, &dmlops_resample2_shader, dmlops_resample2_members,
-     dmlops_resample2_tensors, NULL, dmlops_resample2_inputs, 13, 0, 2, -1, -1, -1},
+     dmlops_resample2_tensors, NULL, dmlops_resample2_inputs, 0, 0, 2, -1, -1, -1},
     {"resample_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad1_shader, dmlops_resample_grad1_members,
-     dmlops_resample_grad1_tensors, NULL, dmlops_resample_grad1_inputs, 13, 0, 2, -1, -1, -1},
+     dmlops_resample_grad1_tensors, NULL, dmlops_resample_grad1_inputs, 0, 0, 2, -1, -1, -1},
     {"diagonal_matrix1.hlsl", dmlops_plan_with_Map, NULL, dmlops_diagonal_matrix1_members,
      dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_switches, dmlops_diagonal_matrix1_inputs, 7, 0, 2, -1, -1, -1},
     {"multihead_attention.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention_shader, dmlops_multihead_attention_members,
@@ -16148,7 +15996,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"dequantize.hlsl", dmlops_plan_with_Map, NULL, dmlops_dequantize_members,
      dmlops_dequantize_tensors, dmlops_dequantize_switches, dmlops_dequantize_inputs, 0, 0, 4, -1, -1, -1},
     {"resample3.hlsl", dmlops_plan_with_Definition, &dmlops_resample3_shader, dmlops_resample3_members,
-     dmlops_resample3_tensors, NULL, dmlops_resample3_inputs, 13, 0, 2, -1, -1, -1},
+     dmlops_resample3_tensors, NULL, dmlops_resample3_inputs, 0, 0, 2, -1, -1, -1},
     {"fold.hlsl", dmlops_plan_with_Definition, &dmlops_fold_shader, dmlops_fold_members,
      dmlops_fold_tensors, NULL, dmlops_fold_inputs, 84, 0, 2, -1, -1, -1},
     {"unfold.hlsl", dmlops_plan_with_Definition, &dmlops_unfold_shader, dmlops_unfold_members,

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import factors_of, is_known
+from dmlgen.expr.definition_queries import entries_of, factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.cases import written
@@ -45,17 +45,14 @@ class Taps:
     with its `weight`.
 
     Without `last`, `first` is the only tap; without `takes` all contribute, and without `weight` each weighs
-    1. `first` and `last` are expressions of DIMENSION and RESULT, the others of these and TAP. They may use
-    locals that represent entries of intermediate tensors: those in `of_result` are values at DIMENSION and
-    RESULT, those in `of_tap` at DIMENSION and TAP.
+    1. `first` and `last` are expressions of DIMENSION and RESULT, the others of these and TAP. They may read
+    intermediate tensors whose entries depend on no element.
     """
 
     first: ir.Expr
     last: ir.Expr | None
     takes: ir.Expr | None
     weight: ir.Expr | None
-    of_result: Mapping[ir.Local, ir.Expr]
-    of_tap: Mapping[ir.Local, ir.Expr]
 
 
 @dataclass(frozen=True)
@@ -104,6 +101,13 @@ class Separable(FastForm):
     tensor: str
     rank: ir.Expr
     modes: tuple[Mode, ...]
+
+    def entries(self, index: ir.Expr) -> list[ir.Entry]:
+        """The entries of intermediate tensors that taps read at DIMENSION and `index`."""
+        taps = (mode.taps for mode in self.modes)
+        values = (value for one in taps for value in (one.first, one.last, one.takes, one.weight) if value)
+        found = dict.fromkeys(entry for value in values for entry in entries_of(value))
+        return [one for one in found if one.coordinate == ir.ListOf((DIMENSION, index))]
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | None:
@@ -174,7 +178,6 @@ def _taps(found: SimpleNamespace, tensors: Mapping[str, Intermediate]) -> Taps:
     """The taps along an axis, by the bodies of the loops over all dimensions."""
     if getattr(found, "test", None) is not None:
         found = fit(_TEST, found.test, **vars(found))
-    entries: dict[ir.Expr, dict[ir.Local, ir.Expr]] = {RESULT: {}, TAP: {}}
 
     def of_axis(name: str, variable: str) -> ir.Expr | None:
         body = getattr(found, name, None)
@@ -182,33 +185,23 @@ def _taps(found: SimpleNamespace, tensors: Mapping[str, Intermediate]) -> Taps:
             return None
         d = getattr(found, variable)
         body = ir.substitute(body, {ir.Index(ir.AT, d): RESULT, ir.Index(found.tap, d): TAP, d: DIMENSION})
-        for entry in [part for part in ir.walk(body) if isinstance(part, ir.Entry)]:
-            index = fit("[d, index]", entry.coordinate, d=DIMENSION).index
-            if index not in entries:
-                raise Unfit
-            local, value = _entry(tensors[entry.tensor], index)
-            entries[index][local] = value
-            body = ir.substitute(body, {entry: local})
-        if not is_known(found.rank) or _reads(body, found.tap):
+        entries = [part for part in ir.walk(body) if isinstance(part, ir.Entry) and _is_fixed(part, tensors)]
+        others = ir.substitute(body, dict.fromkeys(entries, DIMENSION))
+        if not is_known(found.rank) or _reads(others, found.tap):
             raise Unfit
         return body
 
     takes, weight = of_axis("takes", "d"), of_axis("weight", "d")
     first, last = of_axis("first", "b"), of_axis("last", "b")
     assert first is not None
-    return Taps(first, last, takes, weight, entries[RESULT], entries[TAP])
+    return Taps(first, last, takes, weight)
 
 
-def _entry(tensor: Intermediate, index: ir.Expr) -> tuple[ir.Local, ir.Expr]:
-    """The local that represents an entry of an intermediate tensor at DIMENSION and `index`; its value."""
-    value = written(tensor.value, {})
-    if tensor.type != ir.FLOAT or _reads(ir.substitute(value, {ir.at(0): DIMENSION, ir.at(1): index})):
-        raise Unfit
-    last = ir.Binary("-", fit("[dims, size]", tensor.sizes).size, ir.ONE, ir.INT)
-    held = ir.Call("clamp", (index, ir.ZERO, last), ir.INT)  # as reads of intermediate tensors are
-    name = f"{tensor.name[0].lower()}{tensor.name[1:]}{'OfTap' if index == TAP else 'OfResult'}"
-    held_value = ir.substitute(value, {ir.at(0): DIMENSION, ir.at(1): held})
-    return ir.Local(name, ir.FLOAT, varies=True), held_value
+def _is_fixed(entry: ir.Entry, tensors: Mapping[str, Intermediate]) -> bool:
+    """Whether an entry along an axis, of the result or a tap, depends on no element."""
+    indices = [ir.ListOf((DIMENSION, index)) for index in (RESULT, TAP)]
+    value = ir.substitute(written(tensors[entry.tensor].value, {}), {ir.at(0): DIMENSION, ir.at(1): RESULT})
+    return entry.coordinate in indices and not _reads(value)
 
 
 def _reads(value: ir.Expr, tap: ir.Local = ir.AT) -> bool:

@@ -40,13 +40,19 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
-    number = max((entry(desc.OutputTensor.Sizes, d) for d in range(desc.ScaleCount)), default=0)
     return Definition(
         tensors=tensors,
-        kept_sizes=[limited((desc.ScaleCount, number))],
+        kept_sizes=[
+            limited(
+                (
+                    desc.ScaleCount,
+                    max((entry(desc.OutputTensor.Sizes, d) for d in range(desc.ScaleCount)), default=0),
+                )
+            )
+        ],
         lists=[limited([bits(entry) for entry in desc.Scales])],
         elements=[],
-        numbers=[1 if is_linear else 0, number - 1],
+        numbers=[1 if is_linear else 0],
         bounds=[desc.ScaleCount],
         activations=[],
         separable=Separable(

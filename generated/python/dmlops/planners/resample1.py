@@ -40,17 +40,23 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
-    number = max((entry(desc.OutputTensor.Sizes, d) for d in range(desc.DimensionCount)), default=0)
     return Definition(
         tensors=tensors,
-        kept_sizes=[limited((desc.DimensionCount, number))],
+        kept_sizes=[
+            limited(
+                (
+                    desc.DimensionCount,
+                    max((entry(desc.OutputTensor.Sizes, d) for d in range(desc.DimensionCount)), default=0),
+                )
+            )
+        ],
         lists=[
             limited([bits(entry) for entry in desc.Scales]),
             limited([bits(entry) for entry in desc.OutputPixelOffsets]),
             limited([bits(entry) for entry in desc.InputPixelOffsets]),
         ],
         elements=[],
-        numbers=[1 if is_linear else 0, number - 1],
+        numbers=[1 if is_linear else 0],
         bounds=[desc.DimensionCount],
         activations=[],
         separable=Separable(

@@ -39,15 +39,21 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_dimension_count = len(desc.InputTensor.Sizes)
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
-    number = max((desc.OutputTensor.Sizes[d] for d in range(input_dimension_count)), default=0)
     return Definition(
         tensors=tensors,
-        kept_sizes=[limited((input_dimension_count, number))],
+        kept_sizes=[
+            limited(
+                (
+                    input_dimension_count,
+                    max((desc.OutputTensor.Sizes[d] for d in range(input_dimension_count)), default=0),
+                )
+            )
+        ],
         lists=[],
         elements=[],
         numbers=[
             input_dimension_count - 1, desc.ScaleSize.Width, input_dimension_count - 2,
-            desc.ScaleSize.Height, 1 if is_linear else 0, number - 1,
+            desc.ScaleSize.Height, 1 if is_linear else 0,
         ],
         bounds=[input_dimension_count],
         activations=[],

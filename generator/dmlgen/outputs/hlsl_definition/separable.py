@@ -10,9 +10,8 @@ from dmlgen.expr.printer import PRODUCT
 from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
-from dmlgen.schedules.separable import Mode, Separable
+from dmlgen.schedules.separable import RESULT, TAP, Mode, Separable
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class ModePass:
 @dataclass(frozen=True)
 class SeparablePass(FormPasses):
     """The passes of separable taps, of which planners take the one that applies. `of_result` and `of_tap` are
-    the texts of values of locals, by name (`schedules.separable.Taps`)."""
+    the texts of entries of intermediate tensors, by the names of locals that hold them."""
 
     output: ShaderTensor
     tensor: ShaderTensor
@@ -53,7 +52,6 @@ class SeparablePass(FormPasses):
     of_tap: Mapping[str, str]
     field = "separable"
     template = "separable"
-    params = "SeparableParams"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
@@ -79,26 +77,36 @@ class SeparablePass(FormPasses):
 
 def separable_pass(printer: ShaderPrinter, separable: Separable, number: int) -> SeparablePass:
     """The passes of an output that consists of separable taps, from `number` on."""
-    modes = tuple(
-        _mode(printer, separable.output, mode, place) for place, mode in enumerate(separable.modes, number)
+    of_result, of_tap = (
+        {entry: f"{entry.tensor[0].lower()}{entry.tensor[1:]}{suffix}" for entry in separable.entries(index)}
+        for index, suffix in ((RESULT, "OfResult"), (TAP, "OfTap"))
     )
-    of_result, of_tap = dict[str, str](), dict[str, str]()
-    for mode in separable.modes:
-        of_result |= _named(printer, mode.taps.of_result)
-        of_tap |= _named(printer, mode.taps.of_tap)
+    held: dict[ir.Expr, ir.Expr] = {
+        entry: ir.Local(name, ir.FLOAT, varies=True) for entry, name in (of_result | of_tap).items()
+    }
+    modes = tuple(
+        _mode(printer, separable.output, mode, held, place)
+        for place, mode in enumerate(separable.modes, number)
+    )
     output, tensor = (printer.tensors[name] for name in (separable.output, separable.tensor))
-    return SeparablePass(number, output, tensor, separable.rank, modes, of_result, of_tap)
+    texts = ({name: printer.value(entry, True) for entry, name in one.items()} for one in (of_result, of_tap))
+    return SeparablePass(number, output, tensor, separable.rank, modes, *texts)
 
 
-def _mode(printer: ShaderPrinter, output: str, mode: Mode, number: int) -> ModePass:
+def _mode(
+    printer: ShaderPrinter, output: str, mode: Mode, held: Mapping[ir.Expr, ir.Expr], number: int
+) -> ModePass:
+    def text(node: ir.Expr | None, decides: bool = True) -> str:
+        return "" if node is None else printer.value(ir.substitute(node, held), decides)
+
     taps = mode.taps
     return ModePass(
         number=number,
         when=mode.when,
-        first=printer.deciding(taps.first),
-        last="" if taps.last is None else printer.deciding(taps.last),
-        takes="" if taps.takes is None else printer.deciding(taps.takes),
-        weight="" if taps.weight is None else printer.value(taps.weight, False),
+        first=text(taps.first),
+        last=text(taps.last),
+        takes=text(taps.takes),
+        weight=text(taps.weight, False),
         element=type_name(mode.element.type),
         totals={
             name: "" if term is None else printer.value(term, False, PRODUCT + 1)
@@ -108,7 +116,3 @@ def _mode(printer: ShaderPrinter, output: str, mode: Mode, number: int) -> ModeP
         precise=mode.value.type != ir.FLOAT,
         combined="" if mode.combined is None else printer.value(mode.combined, False),
     )
-
-
-def _named(printer: ShaderPrinter, values: Mapping[ir.Local, ir.Expr]) -> dict[str, str]:
-    return {local(one.name): printer.value(value, True) for one, value in values.items()}

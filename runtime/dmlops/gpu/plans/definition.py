@@ -13,7 +13,7 @@ from .attention_parts import define_combine, words_of
 from .common_bindings import bind_common, eight
 from .contraction import plan_products
 from .convolutions import plan_convolutions
-from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass
+from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass, SeparablePass
 from .gemm_view import Contraction, no_matrices
 from .int8_product import plan_int8_products
 from .loops import (
@@ -37,7 +37,7 @@ from .planning import Planning
 from .reasons import Reason
 from .rows import plan_rows
 from .scratch import rows_left, space_of
-from .separable import plan_separable
+from .separable import define_separable
 from .sliding import plan_sliding
 from .sparse_sum import TermTables, elements_along, table_constants, term_tables, words_of_tables
 from .sums import SumsTile, define_sums
@@ -101,7 +101,7 @@ def plan_faster(out: Planning, op: Definition, shader: DefinitionShader, known: 
         return plan_products(out, contraction) if left.is_float else plan_int8_products(out, contraction)
     if shader.sliding.number != NONE:
         return plan_sliding(out, op, shader, known, no_matrices())
-    return plan_separable(out, op, shader, known)
+    return False
 
 
 def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> None:
@@ -210,6 +210,9 @@ def dispatch_defined(
     if one.number == shader.attention.number:
         dispatch_attention(out, op, shader, chosen, known, one, waits)
         return
+    if chosen.separable != NONE:
+        dispatch_separable(out, op, shader.separable[chosen.separable], known, one)
+        return
     tables = term_tables(op, shader)
     if tables.rows > 0 and one.outputs == 1 << shader.sparse_sum.output:
         dispatch_sparse_sum(out, op, shader, known, tables, one, waits)
@@ -270,6 +273,16 @@ def dispatch_attention(
         define_access(out, chosen.sources, split._replace(vector=4))
         combining = define_combine(out, sizes, split)
         dispatch_box(out, op, known, one, sizes, count, 0, combining, True)
+
+
+def dispatch_separable(
+    out: Planning, op: Definition, separable: SeparablePass, known: CommonConstants, one: Pass
+) -> None:
+    """The dispatch of an output, by taps along each axis, in place of pass `one`."""
+    threads = define_separable(out, separable, op.tensors)
+    sizes = op.tensors[separable.output].sizes
+    tabulating = one._replace(number=separable.number)
+    dispatch_box(out, op, known, tabulating, sizes, element_count(sizes), 0, threads, False)
 
 
 def dispatch_sparse_sum(

@@ -11,6 +11,7 @@ from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
 from .planning import Planning
+from .separable import separable_place
 from .sums import SumsTile, at_once, no_sums, sums_tile
 
 Tiles = Annotated[list[SumsTile], 32]
@@ -20,7 +21,8 @@ class PassSelection(NamedTuple):
     """The computation of outputs: the passes, each with its tile if it is of sums; the intermediate tensors
     that they write, as bits; those that any passes to outputs write (`led`); and, if attention is used
     (`attends`), whether scores, or which keys are masked, depend on tensors that are present, how groups
-    share it, and what it accesses directly."""
+    share it, and what it accesses directly. `separable`: the pass of taps that takes the place of the
+    output's, or NONE."""
 
     passes: Passes
     tiles: Tiles
@@ -30,6 +32,7 @@ class PassSelection(NamedTuple):
     scores_from_inputs: bool
     split: KeySplit
     sources: Sources
+    separable: int
 
 
 def box_of(op: Definition, one: Pass) -> Sizes:
@@ -127,12 +130,15 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
             sources = sources._replace(key=none, value=none, key_before=none, value_before=none, begin=0)
             every = passes_with(shader, sources)
         wanted = leading(every, there)
+    separable = separable_place(op, shader)
+    if separable != NONE:
+        wanted = 0  # entries are computed where they are read
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
     recurrent: Passes = [one for one in passes if one.is_along]
     may_be_alone = len(recurrent) == 1
     tiles: Tiles = [shared_tile(out, op, shader, one, may_be_alone) for one in passes]
     scores_from_inputs = attention.scored_by & there != 0
-    return PassSelection(passes, tiles, wanted, led, attends, scores_from_inputs, split, sources)
+    return PassSelection(passes, tiles, wanted, led, attends, scores_from_inputs, split, sources, separable)
 
 
 def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
