@@ -2740,7 +2740,7 @@ DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
     dmlops_plan_Sharing* result);
 DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
-DMLOPS_CALLED int dmlops_plan_takes_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
+DMLOPS_CALLED int dmlops_plan_is_involved(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
     const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows);
@@ -7191,7 +7191,7 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
 }
 
 /* Whether a tensor is read or written. */
-DMLOPS_CALLED int dmlops_plan_takes_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
+DMLOPS_CALLED int dmlops_plan_is_involved(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
     const dmlops_plan_Tensor* tensor) {
     (void)planning;
     return (((((rows->read | rows->each) | rows->of_rows) >> place) & 1) == 1) && tensor->is_present;
@@ -7204,7 +7204,7 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (dmlops_plan_takes_part(planning, rows, place, tensor)) {
+        if (dmlops_plan_is_involved(planning, rows, place, tensor)) {
             if (tensor->sizes.count != source->sizes.count) {
                 return 0;
             }
@@ -7225,7 +7225,7 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
 
 /* The dimensions that rows run along (`flag` 1), or the others (0), merged; at least one loop. They are `in_order`, or
    sorted by the strides of the tensor that rows are of. Strides are those of all tensors, 0 where all neighbors are
-   the same element or if one takes no part, and of that tensor again. */
+   the same element or if a tensor is not involved, and of that tensor again. */
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result) {
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
@@ -7238,7 +7238,7 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
             strides.count = 0;
             for (int64_t place = 0; place < op->tensors.count; ++place) {
                 const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-                int is_along = dmlops_plan_takes_part(planning, rows, place, tensor) &&
+                int is_along = dmlops_plan_is_involved(planning, rows, place, tensor) &&
                     (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
                 dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning,
                     axis, tensor->strides.count)] : 0);

@@ -55,7 +55,7 @@ class RowsParams(NamedTuple):
     rowLoops: Annotated[Dimensions, "REDUCED_RANK"]
 
 
-def takes_part(rows: RowsPass, place: int, tensor: Tensor) -> bool:
+def is_involved(rows: RowsPass, place: int, tensor: Tensor) -> bool:
     """Whether a tensor is read or written."""
     return (rows.read | rows.each | rows.of_rows) >> place & 1 == 1 and tensor.is_present
 
@@ -66,7 +66,7 @@ def fits(op: Definition, rows: RowsPass) -> bool:
     operators see to it."""
     source = op.tensors[rows.source]
     for place, tensor in enumerate(op.tensors):
-        if takes_part(rows, place, tensor):
+        if is_involved(rows, place, tensor):
             if len(tensor.sizes) != len(source.sizes):
                 return False
             for d, size in enumerate(tensor.sizes):
@@ -80,14 +80,14 @@ def fits(op: Definition, rows: RowsPass) -> bool:
 def loops_along(op: Definition, rows: RowsPass, flag: int, in_order: bool) -> Loops:
     """The dimensions that rows run along (`flag` 1), or the others (0), merged; at least one loop. They are
     `in_order`, or sorted by the strides of the tensor that rows are of. Strides are those of all tensors, 0
-    where all neighbors are the same element or if one takes no part, and of that tensor again."""
+    where all neighbors are the same element or if a tensor is not involved, and of that tensor again."""
     source = op.tensors[rows.source]
     loops: Loops = []
     for axis, reduced in enumerate(op.rows.reduced):
         if reduced == flag:
             strides: Row = []
             for place, tensor in enumerate(op.tensors):
-                is_along = takes_part(rows, place, tensor) and tensor.sizes[axis] > 1
+                is_along = is_involved(rows, place, tensor) and tensor.sizes[axis] > 1
                 strides.append(tensor.strides[axis] if is_along else 0)
             strides.append(source.strides[axis])
             loops.append(Loop(source.sizes[axis], strides))
