@@ -1487,7 +1487,7 @@ uint LeftStep(Step step)
 
 #if PASS == 2 || PASS == 3
 #define TO_PARTS (SPLIT_K && PASS == 2)
-// A thread stores four adjacent sums of a row at a time, or of a column if OUTPUT_DOWN.
+// A thread stores four sums at a time: adjacent ones of a row, or of a column if OUTPUT_DOWN.
 static const uint sumsDown = OUTPUT_DOWN ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
@@ -1774,7 +1774,7 @@ static uint lane;  // the thread in its wave
 // After the k-loop, shared memory holds 16 x 16 sums of each wave, in lines padded to avoid bank conflicts.
 static const uint matrixProducts = 32;  // k of one matrix multiplication
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
-static const uint sumPitch = OUTPUT_DOWN ? 5 : 6, sumSize = 16 * sumPitch, sumsSize = NUM_THREADS / 32 * sumSize;
+static const uint sumPitch = sumsDown == 4 ? 5 : 6, sumSize = 16 * sumPitch, sumsSize = NUM_THREADS / 32 * sumSize;
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
 // Sums of the bytes of a tile's rows, and after these of its columns, which follow them in shared memory; a thread adds
@@ -1864,35 +1864,48 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
+// The row and the column of the four sums of a matrix that a lane stores in a turn
+uint2 FourOf(uint turn)
+{
+    if (OUTPUT_DOWN)
+        return uint2(lane % 4 * 4, turn * 8 + lane / 4);
+    return sumsDown == 4 ? uint2(turn * 8 + lane / 16 * 4, lane % 16) : uint2(turn * 8 + lane / 4, lane % 4 * 4);
+}
+
 // Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory, matrix
-// by matrix: in rows, or in columns if OUTPUT_DOWN, of which each lane stores four sums.
+// by matrix, stored by columns if sumsDown is 4, else by rows. The epilogue is long: unrolled, its instructions would
+// not fit a multiprocessor's cache.
 void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumSize, lineNumber = lane / 4, first = lane % 4 * 4;
+    const uint own = wave * sumSize;
     uint i, j, n;
     GroupBarrier();
-    [unroll]
+    [loop]
     for (j = 0; j < totalsAcross; j++)
     {
+        const uint first = waveLeft + j * 16;
         Four four[2];  // columns of a lane, the same ones unless OUTPUT_DOWN
         [unroll]
         for (n = 0; n < 2; n++)
-            four[n] = FourAt(number, left + waveLeft + j * 16 + (OUTPUT_DOWN ? n * 8 + lineNumber : first), end);
-        const ZeroPoints points = ZeroPointsAt(four[0], waveLeft + j * 16 + first);
-        [unroll]
+            four[n] = FourAt(number, left + first + FourOf(n).y, end);
+        const ZeroPoints points = ZeroPointsAt(four[0], first + FourOf(0).y);
+        [loop]
         for (i = 0; i < totalsDown; i++)
         {
             WaveBarrier();
-            PutSums(own, totals[i][j]);
+            [unroll]
+            for (n = 0; n < totalsDown * totalsAcross; n++)  // a variable cannot index matrices in registers
+                if (i == n / totalsAcross && j == n % totalsAcross)
+                    PutSums(own, totals[n / totalsAcross][n % totalsAcross]);
             WaveBarrier();
             for (n = 0; n < 2; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const int4 sums = asint(LoadShared(tiles[own + (n * 8 + lineNumber) * sumPitch + lane % 4],
-                    NON_PRIVATE));
-                const uint row = waveTop + i * 16 + (OUTPUT_DOWN ? first : n * 8 + lineNumber);
-                const uint column = waveLeft + j * 16 + (OUTPUT_DOWN ? n * 8 + lineNumber : first);
-                StoreFour(part, number, top + row, left + column, four[n],
+                const uint2 place = FourOf(n);
+                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x / 4 : place.x * sumPitch + place.y / 4;
+                const int4 sums = asint(LoadShared(tiles[own + at], NON_PRIVATE));
+                const uint row = waveTop + i * 16 + place.x;
+                StoreFour(part, number, top + row, left + first + place.y, four[n],
                     WithoutZeroPoints(four[0], points, part, top + row, row, sums));
             }
         }
