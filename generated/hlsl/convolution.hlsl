@@ -1459,9 +1459,10 @@ uint LeftStep(Step step)
 
 #if PASS == 2 || PASS == 3
 #define TO_PARTS (SPLIT_K && PASS == 2)
-// A thread stores four sums at a time: adjacent ones of a row, or of a column if OUTPUT_DOWN, or if they are stored one
-// by one, so that adjacent elements of a row belong to neighboring threads.
-static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
+#define SCATTERED (OUTPUT_VECTOR == 1 && !OUTPUT_DOWN && !SPLIT_K)  // sums are stored one by one
+// A thread stores four sums at a time: adjacent ones of a row, or of a column if OUTPUT_DOWN, or if SCATTERED, so that
+// adjacent elements of a row belong to neighboring threads.
+static const uint sumsDown = OUTPUT_DOWN || SCATTERED ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 // Where four sums go in the output, apart from their row
@@ -1717,13 +1718,15 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-// The row and the column of the four sums of a matrix that a lane stores in a turn
-uint2 FourOf(uint turn)
-{
-    if (OUTPUT_DOWN)
-        return uint2(lane % 4 * 4, turn * 8 + lane / 4);
-    return sumsDown == 4 ? uint2(turn * 8 + lane / 16 * 4, lane % 16) : uint2(turn * 8 + lane / 4, lane % 4 * 4);
-}
+// The line of a matrix, in shared memory, and which four of its sums a lane stores in turn n: four neighboring lanes
+// have a line; where sums are stored one by one, neighboring lanes have neighboring columns.
+#if SCATTERED
+#define LINE(n) (lane % 16)
+#define FOUR(n) ((n) * 2 + lane / 16)
+#else
+#define LINE(n) ((n) * 8 + lane / 4)
+#define FOUR(n) (lane % 4)
+#endif
 
 // Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory, matrix
 // by matrix, stored by columns if sumsDown is 4, else by rows.
@@ -1736,11 +1739,10 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
     [unroll]
     for (j = 0; j < totalsAcross; j++)
     {
-        const uint first = waveLeft + j * 16;
         Four four[2];  // columns of a lane, the same ones unless OUTPUT_DOWN
         [unroll]
         for (n = 0; n < 2; n++)
-            four[n] = FourAt(number, left + first + FourOf(n).y, end);
+            four[n] = FourAt(number, left + waveLeft + j * 16 + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4), end);
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
@@ -1749,11 +1751,10 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
             WaveBarrier();
             for (n = 0; n < 2; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const uint2 place = FourOf(n);
-                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x / 4 : place.x * sumPitch + place.y / 4;
-                const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + place.x;
-                StoreFour(part, number, top + row, left + first + place.y, four[n], sums);
+                const float4 sums = asfloat(LoadShared(tiles[own + LINE(n) * sumPitch + FOUR(n)], NON_PRIVATE));
+                const uint row = waveTop + i * 16 + (sumsDown == 4 ? FOUR(n) * 4 : LINE(n));
+                const uint column = waveLeft + j * 16 + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4);
+                StoreFour(part, number, top + row, left + column, four[n], sums);
             }
         }
     }

@@ -1081,7 +1081,7 @@ uint LeftStep(Step step)
 
 #if PASS == 2 || PASS == 3
 #define TO_PARTS (SPLIT_K && PASS == 2)
-// A thread stores four sums at a time: adjacent ones of a row, or of a column if OUTPUT_DOWN.
+// A thread stores four adjacent sums of a row at a time, or of a column if OUTPUT_DOWN.
 static const uint sumsDown = OUTPUT_DOWN ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
@@ -1457,13 +1457,10 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-// The row and the column of the four sums of a matrix that a lane stores in a turn
-uint2 FourOf(uint turn)
-{
-    if (OUTPUT_DOWN)
-        return uint2(lane % 4 * 4, turn * 8 + lane / 4);
-    return sumsDown == 4 ? uint2(turn * 8 + lane / 16 * 4, lane % 16) : uint2(turn * 8 + lane / 4, lane % 4 * 4);
-}
+// The line of a matrix, in shared memory, and which four of its sums a lane stores in turn n: four neighboring lanes
+// have a line.
+#define LINE(n) ((n) * 8 + lane / 4)
+#define FOUR(n) (lane % 4)
 
 // Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory, matrix
 // by matrix, stored by columns if sumsDown is 4, else by rows.
@@ -1476,12 +1473,11 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
     [unroll]
     for (j = 0; j < totalsAcross; j++)
     {
-        const uint first = waveLeft + j * 16;
         Four four[2];  // columns of a lane, the same ones unless OUTPUT_DOWN
         [unroll]
         for (n = 0; n < 2; n++)
-            four[n] = FourAt(number, left + first + FourOf(n).y, end);
-        const ZeroPoints points = ZeroPointsAt(four[0], first + FourOf(0).y);
+            four[n] = FourAt(number, left + waveLeft + j * 16 + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4), end);
+        const ZeroPoints points = ZeroPointsAt(four[0], waveLeft + j * 16 + FOUR(0) * 4);
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
@@ -1490,11 +1486,10 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
             WaveBarrier();
             for (n = 0; n < 2; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
-                const uint2 place = FourOf(n);
-                const uint at = sumsDown == 4 ? place.y * sumPitch + place.x / 4 : place.x * sumPitch + place.y / 4;
-                const int4 sums = asint(LoadShared(tiles[own + at], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + place.x;
-                StoreFour(part, number, top + row, left + first + place.y, four[n],
+                const int4 sums = asint(LoadShared(tiles[own + LINE(n) * sumPitch + FOUR(n)], NON_PRIVATE));
+                const uint row = waveTop + i * 16 + (sumsDown == 4 ? FOUR(n) * 4 : LINE(n));
+                const uint column = waveLeft + j * 16 + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4);
+                StoreFour(part, number, top + row, left + column, four[n],
                     WithoutZeroPoints(four[0], points, part, top + row, row, sums));
             }
         }
