@@ -87,13 +87,15 @@ def test_shapes(function: str, sizes: tuple[int, ...], axes: list[int], device: 
 @pytest.mark.parametrize("data_type", ["FLOAT16", "FLOAT32"])
 def test_parts_of_a_long_row(function: str, data_type: str, device: Any) -> None:
     """What is infinite, no number, or far from all else, in some of the parts; the same in two runs."""
-    data = np.random.default_rng(5).normal(0, 3, (6, 40000)).astype(data_type.lower())
+    data = np.random.default_rng(5).normal(0, 3, (7, 40000)).astype(data_type.lower())
     data[0, :20000] = -math.inf
     data[1, 100] = math.inf
     data[2, 39999] = math.nan
     data[3, :30000] -= 20000
     data[4] = -math.inf
     data[5, [7, 33333]] = 60000
+    data[6] -= 200  # below the logarithm of the least float
+    data[6, 100:] = -math.inf
     desc = described(function, data_type, data.shape, [1])
     with np.errstate(all="ignore"):
         wanted, found = results(desc, data, device)
