@@ -34,7 +34,7 @@ SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 
 SKINNY_GROUPS = 128  # NVIDIA H200: 256 at 0.73 to 0.88
 "groups that are enough; below, fewer threads are side by side"
-SKINNY_DEEP = 16384
+SKINNY_DEEP = 16384  # not measured but with 65536
 "products of a sum from which fewer columns are better off in tiles, whose k is split"
 
 MOST_ROWS = 4  # that a thread accumulates
