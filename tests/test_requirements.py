@@ -99,8 +99,9 @@ def refused(desc: Any, lack: Capability) -> bool:
 
 @pytest.mark.parametrize("lack", LACKING)
 def test_devices_get_no_plan_that_needs_what_they_lack(lack: Capability) -> None:
-    """Of any case of the matrices, and no other plan is refused, with two exceptions: shaders compute places
-    with 64-bit integers unless tensors are packed, and integers to the power of floats in double precision.
+    """Of any case of the matrices, and no other plan is refused, with three exceptions: shaders compute
+    places with 64-bit integers unless tensors are packed, integers to the power of floats in double
+    precision, and indices in rows of one element without loading it.
     """
     option, _ = LACKING[lack]
     found = {True: 0, False: 0}
@@ -110,6 +111,7 @@ def test_devices_get_no_plan_that_needs_what_they_lack(lack: Capability) -> None
             needs
             or lack is Capability.LACKS_64_BIT
             or (lack is Capability.LACKS_DOUBLES and is_power_of_integers(desc))
+            or (lack is Capability.LACKS_16_BIT and is_index_in_single_elements(desc))
         ), desc
         found[needs] += 1
     assert min(found.values()) >= 40
@@ -117,6 +119,12 @@ def test_devices_get_no_plan_that_needs_what_they_lack(lack: Capability) -> None
 
 def is_power_of_integers(desc: Any) -> bool:
     return desc.OPERATOR == "ELEMENT_WISE_POW" and desc.InputTensor.DataType.kind != "float"
+
+
+def is_index_in_single_elements(desc: Any) -> bool:
+    """Of 16 bits each."""
+    is_index = desc.OPERATOR in ("ARGMAX", "ARGMIN") and desc.InputTensor.Sizes == desc.OutputTensor.Sizes
+    return is_index and desc.InputTensor.DataType.name.endswith("16")
 
 
 def test_the_table_says_the_same() -> None:

@@ -978,8 +978,8 @@ void StoreFour(uint position, float4 means)
 // What a part of a row is relative to, and its sum of weights
 void StorePart(uint row, float shift, float sum)
 {
-    Store(PositionOfResult(row) + (uint)keptPresentValueSizes[0][3], shift);
-    Store(PositionOfResult(row) + (uint)keptPresentValueSizes[0][3] + 1, sum);
+    // COMBINE loads it whole
+    scratch[(PositionOfResult(row) + (uint)keptPresentValueSizes[0][3]) / 4] = asuint(float4(shift, sum, 0, 0));
 }
 #endif
 

@@ -782,7 +782,8 @@ static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a
 static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
-groupshared int64_t results[NUM_THREADS];
+static const int TOGETHER = BLOCK < 16 ? BLOCK : 16;  // elements of a block whose results threads exchange at a time
+groupshared int64_t results[TOGETHER * NUM_THREADS];
 #endif
 
 int64_t TermOf(INPUT_VALUE stored)
@@ -941,16 +942,19 @@ void FoldBlock(uint group, uint thread)
     Fold(start, from, totals);
 #if SHARES > 1
     [unroll]
-    for (n = 0; n < BLOCK; n++)
+    for (int begin = 0; begin < BLOCK; begin += TOGETHER)
     {
-        results[thread] = totals[n];
+        [unroll]
+        for (n = begin; n < min(begin + TOGETHER, BLOCK); n++)
+            results[(n - begin) * NUM_THREADS + thread] = totals[n];
         GroupMemoryBarrierWithGroupSync();
         [unroll]
-        for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
-        {
-            const int64_t result = results[(thread + other * inGroup) % NUM_THREADS];
-            totals[n] = With(totals[n], result);
-        }
+        for (n = begin; n < min(begin + TOGETHER, BLOCK); n++)
+            for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
+            {
+                const int64_t result = results[(n - begin) * NUM_THREADS + (thread + other * inGroup) % NUM_THREADS];
+                totals[n] = With(totals[n], result);
+            }
         GroupMemoryBarrierWithGroupSync();
     }
 #endif
