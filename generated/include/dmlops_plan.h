@@ -4351,8 +4351,8 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
     return;
 }
 
-/* The candidate that takes the least time, with k in as many parts as take the least, among those that fill all
-   multiprocessors once, twice, and so on, as far as k is deep enough; in one unless it `may_split`. */
+/* The tile and the number of parts of k that take the least time. The numbers tried fill all multiprocessors once,
+   twice, and so on, as far as k is deep enough; there is one part unless it `may_split`. */
 DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
     dmlops_plan_Split made_1;
@@ -4651,7 +4651,7 @@ DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_
     return dmlops_plan_side_vector(planning, &matrices.right, matrices.column_axis, columns, depth, vector) == vector;
 }
 
-/* One dispatch, of as many threads as saturate a GPU. In a group, `reducing` threads share the products of the same
+/* One dispatch, with enough threads to saturate a GPU. In a group, `reducing` threads share the products of the same
    columns, and `across` threads differ in their columns. */
 DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found) {

@@ -21,9 +21,9 @@ from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 BYTES_RATE = 7500  # NVIDIA H200: 1979 T/s
 "multiply-adds of bytes by cooperative matrices of a multiprocessor in a nanosecond"
-BYTES_LATENCY = 410  # NVIDIA H200, set so that measured choices follow, as those of byte_tiles
+BYTES_LATENCY = 410  # NVIDIA H200: set by hand, with the numbers of byte_tiles, to choose the fastest tiles
 "nanoseconds of a step in which a group only waits"
-BYTES_ALONE = 37  # NVIDIA H200, likewise
+BYTES_ALONE = 37  # NVIDIA H200: set by hand
 "percentage of the rate that a group reaches alone"
 DOT_RATE = 450  # NVIDIA H200: 64 dot products of four bytes at 1.76 GHz
 "multiply-adds of bytes without cooperative matrices of a multiprocessor in a nanosecond"

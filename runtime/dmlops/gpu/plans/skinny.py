@@ -34,8 +34,8 @@ SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 
 SKINNY_GROUPS = 128  # NVIDIA H200: 256 at 0.73 to 0.88
 "groups that are enough; below, fewer threads are side by side"
-SKINNY_DEEP = 16384  # not measured but with 65536
-"products of a sum from which fewer columns are better off in tiles, whose k is split"
+SKINNY_DEEP = 16384  # NVIDIA H200: only measured at 65536
+"products of a sum from which tiles that split k are faster, unless there are columns for many groups"
 
 MOST_ROWS = 4  # that a thread accumulates
 VECTOR_BITS = 128
@@ -82,7 +82,7 @@ def is_skinny(op: Contraction, found: Matrices) -> bool:
 
 
 def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
-    """One dispatch, of as many threads as saturate a GPU. In a group, `reducing` threads share the products
+    """One dispatch, with enough threads to saturate a GPU. In a group, `reducing` threads share the products
     of the same columns, and `across` threads differ in their columns."""
     matrices = with_few_rows(found)
     left, is_along = matrices.left, matrices.right.is_along

@@ -25,7 +25,7 @@ MEMORY_RATE = 2333  # NVIDIA H200, fitted
 PARTS_START = 1926  # NVIDIA H200, fitted
 "nanoseconds that another pass takes, for partial sums"
 
-MOST_TIME = 2**62  # of no product
+MOST_TIME = 2**62  # nanoseconds: more than any product takes
 
 
 class Tile(NamedTuple):
@@ -98,8 +98,8 @@ def split_into(parts: int, depth: int, step: int, down: int, across: int) -> Spl
 
 
 def choose_tile(found: Matrices, tiles: Tiles, rates: Rates, may_split: bool) -> Choice:
-    """The candidate that takes the least time, with k in as many parts as take the least, among those that
-    fill all multiprocessors once, twice, and so on, as far as k is deep enough; in one unless it
+    """The tile and the number of parts of k that take the least time. The numbers tried fill all
+    multiprocessors once, twice, and so on, as far as k is deep enough; there is one part unless it
     `may_split`."""
     best = Choice(tiles[0], Split(1, 1, 1, 1), MOST_TIME)
     for tile in tiles:
