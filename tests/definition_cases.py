@@ -1,7 +1,9 @@
-"""Descriptions and random inputs for operators with definitions, and functions that compute their outputs."""
+"""Runs operators with definitions on arrays, in the reference or in shaders: the fixture `target` says."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,8 @@ import pytest
 
 import dmlops
 
-Desc = dict[str, Any]
-
-
 computed = dmlops.reference.run
-"""A function that computes the outputs of a description; the fixture `target` says which."""
+"""A function that computes the outputs of a description."""
 
 
 @pytest.fixture(params=["reference", "shader"], autouse=True)
@@ -32,34 +31,17 @@ def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return which
 
 
-def tensor(array: np.ndarray) -> Desc:
-    """The description of an array as a packed tensor."""
-    return {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
+def run(make: Callable[..., Any], *tensors: np.ndarray | None, **members: Any) -> dict[str, Any]:
+    """The outputs of what a function of `dmlops.make` makes of its arguments; arrays are inputs."""
+    given = signature(make).bind(*tensors, **members).arguments
+    inputs = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    return computed(make(**given), inputs)
 
 
-def empty(type_: Any, *sizes: int) -> Desc:
-    """The description of an output."""
-    return {"DataType": np.dtype(type_).name.upper(), "Sizes": list(sizes)}
-
-
-def run(
-    operator: str, inputs: dict[str, np.ndarray], outputs: dict[str, Desc], **members: Any
-) -> dict[str, Any]:
-    """The outputs, for a description that is valid."""
-    given = {name: tensor(array) for name, array in inputs.items()}
-    desc = dmlops.from_json({"type": operator, "desc": {**given, **outputs, **members}})
-    violations = [violation.message for violation in desc.validate("6.4")]
-    assert violations == [], violations
-    result = computed(desc, inputs)
-    for name, description in outputs.items():
-        assert result[name].shape == tuple(description["Sizes"])
-        assert result[name].dtype.name.upper() == description["DataType"]
-    return result
-
-
-def one(operator: str, inputs: dict[str, np.ndarray], output: Desc, **members: Any) -> np.ndarray:
-    """The result of OutputTensor only."""
-    return run(operator, inputs, {"OutputTensor": output}, **members)["OutputTensor"]
+def one(make: Callable[..., Any], *tensors: np.ndarray | None, **members: Any) -> np.ndarray:
+    """The only output."""
+    (found,) = run(make, *tensors, **members).values()
+    return found
 
 
 def close(found: np.ndarray, expected: Any, tolerance: float = 1e-5) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops.definition
-import dmlops.gpu
 import test_definition_onnx as cases
-from definition_cases import empty, one, run
+from definition_cases import one, run
+from dmlops import make
 
 CHECKS: dict[str, Callable[[], None]] = {
     "integer product": lambda: cases.test_matrix_multiply_integer(np.int8, "each"),
@@ -53,24 +52,19 @@ def test_totals_on_the_way(
     wanted = np.cumsum(turned, axis)
     for is_exclusive in (False, True):
         members = {"Axis": axis, "AxisDirection": direction, "HasExclusiveSum": is_exclusive}
-        outputs = {"OutputTensor": empty(np.float32, *x.shape)}
-        found = run("CUMULATIVE_SUMMATION", {"InputTensor": x}, outputs, **members)["OutputTensor"]
+        found = one(make.cumulative_summation, x, **members)
         expected = wanted - turned if is_exclusive else wanted
         assert np.array_equal(found, expected if direction == "INCREASING" else np.flip(expected, axis))
 
 
-POOLED = {"DimensionCount": 2, "Strides": [1, 1], "StartPadding": [1, 1], "EndPadding": [1, 1]}
+PADDED = {"StartPadding": [1, 1], "EndPadding": [1, 1]}
 
 
 @pytest.mark.parametrize("budget", [3, 1 << 22])
 def test_first_of_equal_elements(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dmlops.definition, "BUDGET", budget)
     x = np.zeros((1, 1, 3, 3), np.float32)
-    outputs = {
-        "OutputTensor": empty(np.float32, 1, 1, 3, 3),
-        "OutputIndicesTensor": empty(np.uint64, 1, 1, 3, 3),
-    }
-    found = run("MAX_POOLING1", {"InputTensor": x}, outputs, WindowSize=[3, 3], **POOLED)
+    found = run(make.max_pooling1, x, WindowSize=[3, 3], OutputIndicesTensor="UINT64", **PADDED)
     assert found["OutputIndicesTensor"][0, 0].tolist() == [[0, 0, 1], [0, 0, 1], [3, 3, 4]]
 
 
@@ -78,17 +72,7 @@ def test_padding_does_not_touch_infinities() -> None:
     x = np.full((1, 1, 3, 3), np.inf, np.float32)
     w = np.full((1, 1, 3, 3), np.inf, np.float32)
     w[0, 0, 0, 0] = -np.inf  # is in the padding for the first row and column
-    found = one(
-        "CONVOLUTION",
-        {"InputTensor": x, "FilterTensor": w},
-        empty(np.float32, 1, 1, 3, 3),
-        **POOLED,
-        Mode="CROSS_CORRELATION",
-        Direction="FORWARD",
-        Dilations=[1, 1],
-        OutputPadding=[0, 0],
-        GroupCount=1,
-    )
+    found = one(make.convolution, x, w, **PADDED)
     assert np.isposinf(found[0, 0, 0]).all() and np.isposinf(found[0, 0, :, 0]).all()
     assert np.isnan(found[0, 0, 1:, 1:]).all()
 
@@ -96,55 +80,20 @@ def test_padding_does_not_touch_infinities() -> None:
 @pytest.mark.parametrize("rank", [1, 2, 8])
 def test_rank_extremes(rank: int) -> None:
     x = cases.random(*(1,) * (rank - 1), 5)
-    members: dict[str, Any] = {"Axis": rank - 1, "Epsilon": 0.0, "P": 2}
-    found = one("LP_NORMALIZATION", {"InputTensor": x}, empty(np.float32, *x.shape), **members)
+    members = {"Axis": rank - 1, "Epsilon": 0.0, "P": 2}
+    found = one(make.lp_normalization, x, **members)
     np.testing.assert_allclose(found, x / np.linalg.norm(x.ravel()), rtol=1e-6)
-    found = one("LP_NORMALIZATION", {"InputTensor": x[..., :1]}, empty(np.float32, *(1,) * rank), **members)
-    assert (found == np.sign(x[..., :1])).all()
+    found = one(make.lp_normalization, x[..., :1], **members)
+    np.testing.assert_array_equal(found, np.sign(x[..., :1]))
 
 
 def test_a_product_of_halves_is_rounded_once() -> None:
     a = np.full((1, 1, 1, 4096), 1, np.float16)
     b = np.full((1, 1, 4096, 1), 2.0**-12, np.float16)
     b[0, 0, 0, 0] = 1
-    members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
-    found = one("GEMM", {"ATensor": a, "BTensor": b}, empty(np.float16, 1, 1, 1, 1), **members)
-    assert found.item() == np.float16(2 - 2.0**-12)
+    assert one(make.gemm, a, b).item() == np.float16(2 - 2.0**-12)
 
 
 def test_beta_0_lets_not_a_number_through() -> None:
     a, c = np.ones((1, 1, 1, 1), np.float32), np.full((1, 1, 1, 1), np.nan, np.float32)
-    members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
-    inputs = {"ATensor": a, "BTensor": a, "CTensor": c}
-    assert np.isnan(one("GEMM", inputs, empty(np.float32, 1, 1, 1, 1), **members)).all()
-
-
-def recurrent(operator: str, gates: int, outputs: dict[str, list[int]]) -> Any:
-    """A network of 7 steps, 3 batches, 4 inputs and 2 units, with the fewest members."""
-    activations = ["SIGMOID", "TANH", "TANH"][: gates - 1]
-    sizes = {
-        "InputTensor": [1, 7, 3, 4],
-        "WeightTensor": [1, 1, gates * 2, 4],
-        "RecurrenceTensor": [1, 1, gates * 2, 2],
-    }
-    members: dict[str, Any] = {"LinearBeforeReset": False} if operator == "GRU" else {}
-    if operator == "LSTM":
-        members = {"UseClipThreshold": False, "ClipThreshold": 0.0, "CoupleInputForget": False}
-    tensors = {name: empty(np.float32, *one) for name, one in {**sizes, **outputs}.items()}
-    members["ActivationDescs"] = [{"type": f"ACTIVATION_{name}", "desc": {}} for name in activations]
-    desc = dmlops.from_json({"type": operator, "desc": {**tensors, **members, "Direction": "FORWARD"}})
-    assert desc.validate() == []
-    return desc
-
-
-@pytest.mark.parametrize(
-    ("operator", "gates", "steps"),
-    [
-        ("LSTM", 4, 1),  # so few products that one group computes all steps
-        ("GRU", 3, (7 + 1) * 2),  # a unit needs the reset gates of all units; step 0 is the initial state
-    ],
-)
-def test_how_many_dispatches_steps_take(operator: str, gates: int, steps: int) -> None:
-    outputs = {"OutputSequenceTensor": [7, 1, 3, 2], "OutputSingleTensor": [1, 1, 3, 2]}
-    dispatches = dmlops.gpu.plan(recurrent(operator, gates, outputs)).dispatches
-    assert len(dispatches) == 1 + steps + len(outputs)
+    assert np.isnan(one(make.gemm, a, a, c, Beta=0.0)).all()

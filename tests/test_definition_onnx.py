@@ -9,11 +9,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from definition_cases import close, empty, one, run, target
+from definition_cases import close, one, run, target
+from dmlops import Size2d, make
 from gpu_device import device
 
 __all__ = ["device", "target"]
 RANDOM = np.random.default_rng(11)
+SCALE = np.full((1, 1, 1, 1), 0.5, np.float32)
 
 
 def random(*sizes: int, type_: Any = np.float32) -> np.ndarray:
@@ -25,8 +27,10 @@ def integers(type_: Any, *sizes: int) -> np.ndarray:
     return RANDOM.integers(limits.min, limits.max, sizes, dtype=type_, endpoint=True)
 
 
-def f32(*sizes: int) -> dict[str, Any]:
-    return empty(np.float32, *sizes)
+def coded(numbers: Any, type_: Any) -> Any:
+    """The nearest integers of a type."""
+    limits = np.iinfo(type_)
+    return np.rint(numbers).clip(limits.min, limits.max)
 
 
 def onnx(
@@ -57,28 +61,22 @@ def onnx(
 @pytest.mark.parametrize("zeros", ["none", "one", "each"])
 def test_matrix_multiply_integer(type_: Any, zeros: str) -> None:
     a, b = integers(type_, 1, 1, 5, 6), integers(type_, 1, 1, 6, 4)
-    inputs = {"ATensor": a, "BTensor": b}
-    za, zb = np.zeros((), np.int64), np.zeros((), np.int64)
-    if zeros == "one":
-        inputs |= {f"{x}ZeroPointTensor": integers(type_, 1, 1, 1, 1) for x in "AB"}
-        za, zb = (inputs[f"{x}ZeroPointTensor"].astype(np.int64) for x in "AB")
-    if zeros == "each":
-        inputs["AZeroPointTensor"] = integers(type_, 1, 1, 5, 1)
-        inputs["BZeroPointTensor"] = integers(type_, 1, 1, 1, 4)
-        za, zb = (inputs[f"{x}ZeroPointTensor"].astype(np.int64) for x in "AB")
+    shapes = {"none": (), "one": ((1, 1), (1, 1)), "each": ((5, 1), (1, 4))}[zeros]
+    points = [integers(type_, 1, 1, *shape) for shape in shapes]
+    za, zb = (one.astype(np.int64) for one in points or [np.zeros((), np.int64)] * 2)
     expected = (a.astype(np.int64) - za) @ (b.astype(np.int64) - zb)
-    found = one("MATRIX_MULTIPLY_INTEGER", inputs, empty(np.int32, 1, 1, 5, 4))
-    assert (found == expected).all()
-    scales = {"AScaleTensor": np.full((1, 1, 1, 1), 0.5, np.float32), "BScaleTensor": random(1, 1, 1, 4)}
-    bias = random(1, 1, 5, 4)
-    found = one("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {**inputs, **scales, "BiasTensor": bias}, f32(1, 1, 5, 4))
-    close(found, expected * 0.5 * scales["BScaleTensor"].astype(np.float64) + bias)
+    np.testing.assert_array_equal(one(make.matrix_multiply_integer, a, b, *points), expected)
+    scales, bias = random(1, 1, 1, 4), random(1, 1, 5, 4)
+    named = dict(zip(("AZeroPointTensor", "BZeroPointTensor"), points, strict=False))
+    given = {"AScaleTensor": SCALE, "BScaleTensor": scales, "BiasTensor": bias, "OutputTensor": "FLOAT32"}
+    found = one(make.matrix_multiply_integer_to_float, a, BTensor=b, **named, **given)
+    close(found, expected * 0.5 * scales.astype(np.float64) + bias)
 
 
 def test_products_of_integers_of_32_bits_are_summed_as_floats() -> None:
     a, b = integers(np.int32, 1, 1, 3, 4), integers(np.int32, 1, 1, 4, 2)
     scales = {"AScaleTensor": np.float32([2.0**-40]), "BScaleTensor": np.float32([2.0**-20])}
-    found = one("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {"ATensor": a, "BTensor": b, **scales}, f32(1, 1, 3, 2))
+    found = one(make.matrix_multiply_integer_to_float, a, BTensor=b, OutputTensor="FLOAT32", **scales)
     close(found, (a.astype(object) @ b.astype(object)).astype(np.float64) * 2.0**-60)
 
 
@@ -86,17 +84,13 @@ def test_products_of_integers_of_32_bits_are_summed_as_floats() -> None:
 def test_quantized_linear_matrix_multiply(type_: Any) -> None:
     a, b = integers(type_, 1, 1, 5, 6), integers(type_, 1, 1, 6, 4)
     za, zb, zy = (integers(type_, 1) for _ in range(3))
-    sa, sb, sy = np.float32([0.5]), np.float32([0.25]), np.float32([32.0])
-    inputs = {
-        "ATensor": a, "AScaleTensor": sa, "AZeroPointTensor": za, "BTensor": b, "BScaleTensor": sb,
-        "BZeroPointTensor": zb,
-        "OutputScaleTensor": sy, "OutputZeroPointTensor": zy,
-    }  # fmt: skip
-    found = one("QUANTIZED_LINEAR_MATRIX_MULTIPLY", inputs, empty(type_, 1, 1, 5, 4))
+    scales = dict(zip("AB", np.float32([[0.5], [0.25]]), strict=True)) | {"Output": np.float32([32])}
+    given = {f"{name}ScaleTensor": scale for name, scale in scales.items()}
+    given |= {"AZeroPointTensor": za, "BZeroPointTensor": zb, "OutputZeroPointTensor": zy}
+    found = one(make.quantized_linear_matrix_multiply, ATensor=a, BTensor=b, **given)
     exact = (a.astype(np.int64) - za.astype(np.int64)) @ (b.astype(np.int64) - zb.astype(np.int64))
-    limits = np.iinfo(type_)
-    coded = np.rint(exact * 0.125 / 32) + zy.astype(np.int64)  # powers of two: exact, with many halves
-    assert (found == coded.clip(limits.min, limits.max)).all()
+    wanted = np.rint(exact * 0.125 / 32) + zy.astype(np.int64)  # powers of two: exact, with many halves
+    np.testing.assert_array_equal(found, coded(wanted, type_))
 
 
 @pytest.mark.parametrize("groups", [1, 2])
@@ -104,38 +98,20 @@ def test_quantized_linear_matrix_multiply(type_: Any) -> None:
 def test_convolution_integer(groups: int, type_: Any) -> None:
     x, w = integers(type_, 2, 4, 6, 5), integers(type_, 6, 4 // groups, 3, 2)
     zx, zw = integers(type_, 1, 1, 1, 1), integers(type_, 1, 6, 1, 1)
-    centerd = x.astype(np.float64) - zx.astype(np.float64)
     weights = w.astype(np.float64) - zw.astype(np.float64).reshape(6, 1, 1, 1)
     attributes = {"strides": [2, 1], "pads": [1, 1, 0, 1], "dilations": [1, 2], "group": groups}
-    (expected,) = onnx("Conv", centerd, weights, **attributes)
-    members = {
-        "DimensionCount": 2,
-        "Strides": [2, 1],
-        "Dilations": [1, 2],
-        "StartPadding": [1, 1],
-        "EndPadding": [0, 1],
-        "GroupCount": groups,
-    }
-    inputs = {"InputTensor": x, "InputZeroPointTensor": zx, "FilterTensor": w, "FilterZeroPointTensor": zw}
-    found = one("CONVOLUTION_INTEGER", inputs, empty(np.int32, *expected.shape), **members)
-    assert (found == expected).all()
-    one_scale, scales = np.full((1, 1, 1, 1), 0.5, np.float32), 2.0 ** -np.arange(6, dtype=np.float32)
-    bias = integers(np.int32, 1, 6, 1, 1) >> 16
-    found = one(
-        "QUANTIZED_LINEAR_CONVOLUTION",
-        {
-            **inputs,
-            "InputScaleTensor": one_scale,
-            "FilterScaleTensor": scales.reshape(1, 6, 1, 1),
-            "BiasTensor": bias,
-            "OutputScaleTensor": one_scale * 1024,
-        },
-        empty(type_, *expected.shape),
-        **members,
-    )
-    coded = np.rint((expected + bias) * 0.5 * scales.reshape(1, 6, 1, 1) / 512)
-    limits = np.iinfo(type_)
-    assert (found == coded.clip(limits.min, limits.max)).all()
+    (expected,) = onnx("Conv", x.astype(np.float64) - zx.astype(np.float64), weights, **attributes)
+    given = {
+        "InputZeroPointTensor": zx, "FilterTensor": w, "FilterZeroPointTensor": zw, "Strides": [2, 1],
+        "Dilations": [1, 2], "StartPadding": [1, 1], "EndPadding": [0, 1], "GroupCount": groups,
+    }  # fmt: skip
+    np.testing.assert_array_equal(one(make.convolution_integer, x, **given), expected)
+    scales, bias = 2.0 ** -np.arange(6, dtype=np.float32).reshape(1, 6, 1, 1), integers(np.int32, 1, 6, 1, 1)
+    bias >>= 16
+    given |= {"InputScaleTensor": SCALE, "FilterScaleTensor": scales, "OutputScaleTensor": SCALE * 1024}
+    given |= {"BiasTensor": bias, "OutputTensor": np.dtype(type_).name.upper()}
+    found = one(make.quantized_linear_convolution, x, **given)
+    np.testing.assert_array_equal(found, coded((expected + bias) * 0.5 * scales / 512, type_))
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -143,135 +119,70 @@ def test_quantized_linear_average_pooling(whole: bool) -> None:
     x, zero = integers(np.uint8, 1, 3, 6, 7), np.full((1, 1, 1, 1), 100, np.uint8)
     attributes = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 1, 1, 1]}
     (expected,) = onnx("AveragePool", x.astype(np.float32) - 100, count_include_pad=int(whole), **attributes)
-    scale = np.full((1, 1, 1, 1), 0.5, np.float32)
-    inputs = {"InputTensor": x, "InputScaleTensor": scale, "InputZeroPointTensor": zero}
     found = one(
-        "QUANTIZED_LINEAR_AVERAGE_POOLING",
-        {**inputs, "OutputScaleTensor": scale, "OutputZeroPointTensor": zero},
-        empty(np.uint8, *expected.shape),
-        DimensionCount=2,
-        Strides=[2, 1],
-        WindowSize=[3, 2],
-        StartPadding=[1, 1],
-        EndPadding=[1, 1],
-        Dilations=[1, 1],
-        IncludePadding=whole,
-    )
-    assert np.abs(found.astype(np.int64) - np.rint(expected + 100).clip(0, 255)).max() <= 1
+        make.quantized_linear_average_pooling, x, InputScaleTensor=SCALE, InputZeroPointTensor=zero,
+        OutputScaleTensor=SCALE, OutputZeroPointTensor=zero, Strides=[2, 1], WindowSize=[3, 2],
+        StartPadding=[1, 1], EndPadding=[1, 1], IncludePadding=whole,
+    )  # fmt: skip
+    assert np.abs(found.astype(np.int64) - coded(expected + 100, np.uint8)).max() <= 1
 
 
 def test_quantized_addition() -> None:
     a, b = integers(np.int8, 1, 1, 4, 5), integers(np.int8, 1, 1, 4, 5)
-    scale, zero = np.full((1, 1, 1, 1), 0.5, np.float32), np.full((1, 1, 1, 1), 3, np.int8)
-    inputs = {
-        "ATensor": a,
-        "AScaleTensor": scale,
-        "AZeroPointTensor": zero,
-        "BTensor": b,
-        "BScaleTensor": scale,
-    }
-    inputs |= {"OutputScaleTensor": scale * 4, "OutputZeroPointTensor": zero}
-    found = one("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", inputs, empty(np.int8, 1, 1, 4, 5))
-    exact = np.rint((a.astype(np.float64) - 3 + b) * 0.25) + 3
-    assert (found == exact.clip(-128, 127)).all()
+    given = {f"{name}ZeroPointTensor": np.int8([[[[3]]]]) for name in ("A", "Output")}
+    given |= {"AScaleTensor": SCALE, "BScaleTensor": SCALE, "OutputScaleTensor": SCALE * 4}
+    found = one(make.element_wise_quantized_linear_add, ATensor=a, BTensor=b, **given)
+    np.testing.assert_array_equal(found, coded(np.rint((a.astype(np.float64) - 3 + b) * 0.25) + 3, np.int8))
 
 
 @pytest.mark.parametrize(
     "data", [random(1, 1, 3, 5), random(1, 1, 3, 5) + 9, np.zeros((1, 1, 1, 2), np.float32)]
 )
 def test_dynamic_quantize_linear(data: np.ndarray) -> None:
-    coded, scale, point = onnx("DynamicQuantizeLinear", data, outputs=3)
-    outputs = {
-        "OutputTensor": empty(np.uint8, *data.shape),
-        "OutputScaleTensor": f32(1, 1, 1, 1),
-        "OutputZeroPointTensor": empty(np.uint8, 1, 1, 1, 1),
-    }
-    found = run("DYNAMIC_QUANTIZE_LINEAR", {"InputTensor": data}, outputs)
-    if data.any():
-        assert found["OutputScaleTensor"].item() == scale
-    else:
-        assert found["OutputScaleTensor"].item() == 1
+    expected, scale, point = onnx("DynamicQuantizeLinear", data, outputs=3)
+    found = run(make.dynamic_quantize_linear, data, OutputTensor="UINT8", OutputZeroPointTensor="UINT8")
+    assert found["OutputScaleTensor"].item() == (scale if data.any() else 1)
     assert found["OutputZeroPointTensor"].item() == point
-    assert (found["OutputTensor"] == coded).all()
+    np.testing.assert_array_equal(found["OutputTensor"], expected)
 
 
 # Recurrent networks, where PyTorch has nothing to say.
 
+BOTH = {"OutputSequenceTensor": "FLOAT32", "OutputSingleTensor": "FLOAT32"}
+SIGMOID, TANH = make.activation_sigmoid(), make.activation_tanh()
+
+
+def check_recurrent(operator: str, gates: int, *more: np.ndarray, members: Any, **attributes: Any) -> None:
+    """Four steps of two sequences forward, with biases, states before and what `more` gives."""
+    x, w, r = random(4, 2, 3), random(1, gates * 5, 3), random(1, gates * 5, 5)
+    bias, states = random(1, 2 * gates * 5), [random(1, 2, 5) for _ in range(gates // 2)]
+    attributes |= {"outputs": 2, "hidden_size": 5}
+    expected, last, *_ = onnx(operator, x, w, r, bias, None, *states, *more, **attributes)
+    tensors = (x[None], w[None], r[None], bias[None, None], *(one[None] for one in states))
+    found = run(getattr(make, operator.lower()), *tensors, Direction="FORWARD", **members, **BOTH)
+    close(found["OutputSequenceTensor"], expected)
+    close(found["OutputSingleTensor"], last[None])
+
 
 @pytest.mark.parametrize("linear", [0, 1])
 def test_gru_with_either_reset(linear: int) -> None:
-    steps, batch, size, units = 4, 2, 3, 5
-    x, w, r = random(steps, batch, size), random(1, 3 * units, size), random(1, 3 * units, units)
-    bias, hidden = random(1, 6 * units), random(1, batch, units)
-    expected, last = onnx(
-        "GRU", x, w, r, bias, None, hidden, outputs=2, hidden_size=units, linear_before_reset=linear
-    )
-    found = run(
-        "GRU",
-        {
-            "InputTensor": x[None],
-            "WeightTensor": w[None],
-            "RecurrenceTensor": r[None],
-            "BiasTensor": bias[None, None],
-            "HiddenInitTensor": hidden[None],
-        },
-        {"OutputSequenceTensor": f32(steps, 1, batch, units), "OutputSingleTensor": f32(1, 1, batch, units)},
-        ActivationDescCount=2,
-        ActivationDescs=[{"type": f"ACTIVATION_{name}", "desc": {}} for name in ("SIGMOID", "TANH")],
-        Direction="FORWARD",
-        LinearBeforeReset=bool(linear),
-    )
-    close(found["OutputSequenceTensor"], expected)
-    close(found["OutputSingleTensor"], last[None])
+    members = {"ActivationDescs": [SIGMOID, TANH], "LinearBeforeReset": bool(linear)}
+    check_recurrent("GRU", 3, members=members, linear_before_reset=linear)
 
 
 def test_lstm_with_peepholes() -> None:
-    steps, batch, size, units = 4, 2, 3, 5
-    x, w, r = random(steps, batch, size), random(1, 4 * units, size), random(1, 4 * units, units)
-    bias, hidden, cell = random(1, 8 * units), random(1, batch, units), random(1, batch, units)
-    peepholes = random(1, 3 * units)
-    expected, last, *_ = onnx(
-        "LSTM", x, w, r, bias, None, hidden, cell, peepholes, outputs=2, hidden_size=units
-    )
-    found = run(
-        "LSTM",
-        {
-            "InputTensor": x[None],
-            "WeightTensor": w[None],
-            "RecurrenceTensor": r[None],
-            "BiasTensor": bias[None, None],
-            "HiddenInitTensor": hidden[None],
-            "CellMemInitTensor": cell[None],
-            "PeepholeTensor": peepholes[None, None],
-        },
-        {"OutputSequenceTensor": f32(steps, 1, batch, units), "OutputSingleTensor": f32(1, 1, batch, units)},
-        ActivationDescCount=3,
-        ActivationDescs=[{"type": f"ACTIVATION_{name}", "desc": {}} for name in ("SIGMOID", "TANH", "TANH")],
-        Direction="FORWARD",
-        ClipThreshold=0.0,
-        UseClipThreshold=False,
-        CoupleInputForget=False,
-    )
-    close(found["OutputSequenceTensor"], expected)
-    close(found["OutputSingleTensor"], last[None])
+    peepholes = random(1, 15)
+    members = {"ActivationDescs": [SIGMOID, TANH, TANH], "ClipThreshold": 0.0, "UseClipThreshold": False}
+    members |= {"CoupleInputForget": False, "PeepholeTensor": peepholes[None, None]}
+    check_recurrent("LSTM", 4, peepholes, members=members)
 
 
 def test_a_sequence_of_length_0_keeps_its_initial_state() -> None:
-    hidden = random(1, 1, 2, 3)
+    hidden, lengths = random(1, 1, 2, 3), np.array([0, 2], np.uint32).reshape(1, 1, 1, 2)
     found = run(
-        "RNN",
-        {
-            "InputTensor": random(1, 4, 2, 3),
-            "WeightTensor": random(1, 1, 3, 3),
-            "RecurrenceTensor": random(1, 1, 3, 3),
-            "HiddenInitTensor": hidden,
-            "SequenceLengthsTensor": np.array([0, 2], np.uint32).reshape(1, 1, 1, 2),
-        },
-        {"OutputSequenceTensor": f32(4, 1, 2, 3), "OutputSingleTensor": f32(1, 1, 2, 3)},
-        ActivationDescCount=1,
-        ActivationDescs=[{"type": "ACTIVATION_TANH", "desc": {}}],
-        Direction="BACKWARD",
-    )
+        make.rnn, random(1, 4, 2, 3), random(1, 1, 3, 3), random(1, 1, 3, 3), HiddenInitTensor=hidden,
+        SequenceLengthsTensor=lengths, ActivationDescs=[TANH], Direction="BACKWARD", **BOTH,
+    )  # fmt: skip
     assert (found["OutputSingleTensor"][0, 0, 0] == hidden[0, 0, 0]).all()
     assert not found["OutputSequenceTensor"][:, 0, 0].any()
     assert not found["OutputSequenceTensor"][2:, 0, 1].any()
@@ -281,6 +192,10 @@ def test_a_sequence_of_length_0_keeps_its_initial_state() -> None:
 
 
 REGIONS = np.float32([[1.5, 0.5, 8.5, 7.0], [0.0, 0.0, 3.0, 3.0], [4.0, 4.0, 4.25, 4.5], [-3, -3, 12, 11]])
+ALIGN = {
+    "InterpolationMode": "LINEAR", "SpatialScaleX": 1.0, "SpatialScaleY": 1.0, "InputPixelOffset": 0.5,
+    "OutputPixelOffset": -0.5, "OutOfBoundsInputValue": 0.0, "AlignRegionsToCorners": False,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", ["AVERAGE", "MAX"])
@@ -289,39 +204,19 @@ REGIONS = np.float32([[1.5, 0.5, 8.5, 7.0], [0.0, 0.0, 3.0, 3.0], [4.0, 4.0, 4.2
 def test_roi_align(mode: str, samples: int, aligned: bool) -> None:
     if mode == "MAX" and samples == 0 and not aligned:
         pytest.skip("one region of ONNX is longer then")
-    x, batches = random(2, 3, 10, 9), np.array([0, 1, 1, 0], np.int64)
+    x, count = random(2, 3, 10, 9), 4 if aligned else 2
     if mode == "MAX":  # ONNX takes the greatest of four weighted pixels, which is no sample
         x[:] = 2.5
+    regions, batches = REGIONS[:count], np.array([0, 1, 1, 0], np.int64)[:count]
+    transformation = "half_pixel" if aligned else "output_half_pixel"
     (expected,) = onnx(
-        "RoiAlign",
-        x,
-        REGIONS if aligned else REGIONS[:2],
-        batches if aligned else batches[:2],
-        mode="avg",
-        output_height=3,
-        output_width=2,
-        sampling_ratio=samples,
-        spatial_scale=1.0,
-        coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel",
-    )
-    regions = REGIONS if aligned else REGIONS[:2]
-    count = len(regions)
-    indices = batches[:count].astype(np.uint32)
-    found = one(
-        "ROI_ALIGN1",
-        {"InputTensor": x, "ROITensor": regions, "BatchIndicesTensor": indices},
-        f32(count, 3, 3, 2),
-        ReductionFunction=mode,
-        InterpolationMode="LINEAR",
-        SpatialScaleX=1.0,
-        SpatialScaleY=1.0,
-        InputPixelOffset=0.5 if aligned else 0.0,
-        OutputPixelOffset=-0.5,
-        OutOfBoundsInputValue=0.0,
-        MinimumSamplesPerOutput=samples or 1,
-        MaximumSamplesPerOutput=samples or 4294967295,
-        AlignRegionsToCorners=False,
-    )
+        "RoiAlign", x, regions, batches, mode="avg", output_height=3, output_width=2, sampling_ratio=samples,
+        spatial_scale=1.0, coordinate_transformation_mode=transformation,
+    )  # fmt: skip
+    members = {"ReductionFunction": mode, "InputPixelOffset": 0.5 if aligned else 0.0}
+    members |= {"MinimumSamplesPerOutput": samples or 1, "MaximumSamplesPerOutput": samples or 4294967295}
+    given = (x, regions, batches.astype(np.uint32))
+    found = one(make.roi_align1, *given, OutputTensor=expected.shape, **{**ALIGN, **members})
     if mode == "AVERAGE":
         close(found, expected)
     else:
@@ -331,13 +226,9 @@ def test_roi_align(mode: str, samples: int, aligned: bool) -> None:
 def test_roi_pooling() -> None:
     x = random(2, 2, 8, 9)
     regions = np.float32([[0, 1, 1, 6, 7], [1, 0, 0, 3, 3], [1, 2, 2, 2, 2]])
-    found = one(
-        "ROI_POOLING",
-        {"InputTensor": x, "ROITensor": regions[None, None]},
-        f32(3, 2, 2, 3),
-        SpatialScale=1.0,
-        PooledSize={"Width": 3, "Height": 2},
-    )
+    size = Size2d(Width=3, Height=2)
+    found = one(make.roi_pooling, x, regions[None, None], SpatialScale=1.0, PooledSize=size)
+    assert found.shape == (3, 2, 2, 3)
     for number, (batch, *corners) in enumerate(regions.astype(int)):
         x1, y1, x2, y2 = corners
         height, width = y2 - y1 + 1, x2 - x1 + 1
@@ -353,42 +244,28 @@ def test_roi_pooling() -> None:
 def test_gradients_of_roi_align_against_differences(mode: str, corners: bool) -> None:
     x, gradient = random(2, 2, 7, 8), random(3, 2, 2, 3)
     regions = np.float32([[1.3, 0.6, 5.6, 4.9], [0.45, 1.2, 3.1, 5.3], [2.2, 2.3, 6.4, 3.1]])
-    members = {
-        "ReductionFunction": mode,
-        "InterpolationMode": "LINEAR",
-        "SpatialScaleX": 1.0,
-        "SpatialScaleY": 0.875,
-        "InputPixelOffset": 0.5,
-        "OutputPixelOffset": -0.5,
-        "MinimumSamplesPerOutput": 2,
-        "MaximumSamplesPerOutput": 2,
-        "AlignRegionsToCorners": corners,
-    }
-    indices = np.array([0, 1, 1], np.uint32)
+    indices, members = np.array([0, 1, 1], np.uint32), {**ALIGN, "ReductionFunction": mode}
+    members |= {"SpatialScaleY": 0.875, "AlignRegionsToCorners": corners}
+    members |= dict.fromkeys(("MinimumSamplesPerOutput", "MaximumSamplesPerOutput"), 2)
 
     def loss(image: np.ndarray, places: np.ndarray) -> float:
-        inputs = {"InputTensor": image, "ROITensor": places, "BatchIndicesTensor": indices}
-        found = one("ROI_ALIGN1", inputs, f32(3, 2, 2, 3), OutOfBoundsInputValue=0.0, **members)
+        found = one(make.roi_align1, image, places, indices, OutputTensor=gradient.shape, **members)
         return float((found.astype(np.float64) * gradient).sum())
 
-    inputs = {"InputTensor": x, "InputGradientTensor": gradient}
-    found = run(
-        "ROI_ALIGN_GRAD",
-        {**inputs, "ROITensor": regions, "BatchIndicesTensor": indices},
-        {"OutputGradientTensor": f32(*x.shape), "OutputROIGradientTensor": f32(3, 4)},
-        **members,
-    )
+    of_gradient = {name: value for name, value in members.items() if name != "OutOfBoundsInputValue"}
+    outputs = {"OutputGradientTensor": x.shape, "OutputROIGradientTensor": regions.shape}
+    given = {"ROITensor": regions, "BatchIndicesTensor": indices, **outputs, **of_gradient}
+    found = run(make.roi_align_grad, InputTensor=x, InputGradientTensor=gradient, **given)
     for place in [(0, 0, 2, 3), (0, 1, 4, 5), (1, 0, 3, 2), (1, 1, 1, 4)]:
         step = np.zeros_like(x)
         step[place] = 2.0**-7
         slope = (loss(x + step, regions) - loss(x - step, regions)) * 2.0**6
         assert abs(found["OutputGradientTensor"][place] - slope) < 2e-3
-    for region in range(3):
-        for member in range(4):
-            move = np.zeros_like(regions)
-            move[region, member] = 2.0**-10
-            slope = (loss(x, regions + move) - loss(x, regions - move)) * 2.0**9
-            assert abs(found["OutputROIGradientTensor"][region, member] - slope) < 2e-2
+    for place in np.ndindex(regions.shape):
+        move = np.zeros_like(regions)
+        move[place] = 2.0**-10
+        slope = (loss(x, regions + move) - loss(x, regions - move)) * 2.0**9
+        assert abs(found["OutputROIGradientTensor"][place] - slope) < 2e-2
 
 
 # Windows, resampling and normalization.
@@ -397,48 +274,28 @@ def test_gradients_of_roi_align_against_differences(mode: str, corners: bool) ->
 @pytest.mark.parametrize("across", [True, False])
 def test_local_response_normalization_of_an_even_size(across: bool) -> None:
     x = random(1, 6, 4, 5)
-    members = {"LocalSize": 4, "Alpha": 0.5, "Beta": 0.75, "Bias": 1.0}
-    found = one(
-        "LOCAL_RESPONSE_NORMALIZATION", {"InputTensor": x}, f32(*x.shape), CrossChannel=across, **members
-    )
+    members = {"CrossChannel": across, "LocalSize": 4, "Alpha": 0.5, "Beta": 0.75, "Bias": 1.0}
     # ONNX's formula; its reference computes as many channels as there are batches.
     edges = ((0, 0), (1, 2), (0, 0), (0, 0)) if across else ((0, 0), (0, 0), (1, 2), (1, 2))
     padded = np.pad(x.astype(np.float64) ** 2, edges)
     shape, axes = ((4,), (1,)) if across else ((4, 4), (2, 3))
     windows = np.lib.stride_tricks.sliding_window_view(padded, shape, axes)
     total = windows.sum(tuple(range(4, windows.ndim)))
-    close(found, x / (1 + 0.125 * total) ** 0.75)
+    close(one(make.local_response_normalization, x, **members), x / (1 + 0.125 * total) ** 0.75)
 
 
 @pytest.mark.parametrize("type_", [np.int8, np.uint8, np.int64, np.uint64, np.float16])
 def test_max_pooling_of_any_type(type_: Any) -> None:
     x = integers(type_, 1, 2, 5, 6) if type_ != np.float16 else random(1, 2, 5, 6, type_=type_)
-    members = {"DimensionCount": 2, "Strides": [1, 2], "WindowSize": [2, 2]}
-    found = one(
-        "MAX_POOLING",
-        {"InputTensor": x},
-        empty(type_, 1, 2, 4, 3),
-        StartPadding=[0, 0],
-        EndPadding=[0, 0],
-        **members,
-    )
     windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3))[:, :, :, ::2]
-    assert (found == windows.max((4, 5))).all()
+    found = one(make.max_pooling, x, Strides=[1, 2], WindowSize=[2, 2])
+    np.testing.assert_array_equal(found, windows.max((4, 5)))
 
 
 def test_not_a_number_goes_through_a_maximum() -> None:
     x = random(1, 1, 4, 4)
     x[0, 0, 1, 1] = np.nan
-    found = run(
-        "MAX_POOLING1",
-        {"InputTensor": x},
-        {"OutputTensor": f32(1, 1, 2, 2), "OutputIndicesTensor": empty(np.uint32, 1, 1, 2, 2)},
-        DimensionCount=2,
-        Strides=[2, 2],
-        WindowSize=[2, 2],
-        StartPadding=[0, 0],
-        EndPadding=[0, 0],
-    )
+    found = run(make.max_pooling1, x, Strides=[2, 2], WindowSize=[2, 2], OutputIndicesTensor="UINT32")
     assert np.isnan(found["OutputTensor"]).tolist() == [[[[True, False], [False, False]]]]
     assert found["OutputIndicesTensor"][0, 0, 0, 0] == 5
 
@@ -446,18 +303,9 @@ def test_not_a_number_goes_through_a_maximum() -> None:
 @pytest.mark.parametrize("type_", [np.int8, np.uint8, np.float16])
 def test_resampling_of_any_type(type_: Any) -> None:
     x = integers(type_, 1, 1, 3, 4) if type_ != np.float16 else random(1, 1, 3, 4, type_=type_)
-    sizes = np.array([1, 1, 6, 6], np.int64)
-    scales = [1.0, 1.0, 2.0, 1.5]
-    found = one(
-        "RESAMPLE",
-        {"InputTensor": x},
-        empty(type_, 1, 1, 6, 6),
-        InterpolationMode="LINEAR",
-        ScaleCount=4,
-        Scales=scales,
-    )
-    (expected,) = onnx("Resize", x.astype(np.float64), None, None, sizes, mode="linear")
-    found = found.astype(np.float64)
+    (expected,) = onnx("Resize", x.astype(np.float64), None, None, np.int64([1, 1, 6, 6]), mode="linear")
+    members = {"InterpolationMode": "LINEAR", "Scales": [1.0, 1.0, 2.0, 1.5]}
+    found = one(make.resample, x, OutputTensor=expected.shape, **members).astype(np.float64)
     if type_ == np.float16:
         assert np.abs(found - expected).max() <= 2e-3
     else:  # cut off toward 0
@@ -467,56 +315,30 @@ def test_resampling_of_any_type(type_: Any) -> None:
 
 @pytest.mark.parametrize("scale", [0.5, 0.75, 1.0, 1.5, 3.0])
 def test_nearest_neighbors(scale: float) -> None:
-    x = np.arange(10, dtype=np.float32).reshape(1, 1, 1, 10)
-    size = int(10 * scale)
-    found = one(
-        "RESAMPLE",
-        {"InputTensor": x},
-        f32(1, 1, 1, size),
-        InterpolationMode="NEAREST_NEIGHBOR",
-        ScaleCount=4,
-        Scales=[1.0, 1.0, 1.0, scale],
-    )
-    (expected,) = onnx(
-        "Resize", x, None, np.float32([1, 1, 1, scale]), mode="nearest", nearest_mode="round_prefer_ceil"
-    )
-    assert (found == expected).all()
+    x, scales = np.arange(10, dtype=np.float32).reshape(1, 1, 1, 10), [1.0, 1.0, 1.0, scale]
+    nearest = {"mode": "nearest", "nearest_mode": "round_prefer_ceil"}
+    (expected,) = onnx("Resize", x, None, np.float32(scales), **nearest)
+    members = {"InterpolationMode": "NEAREST_NEIGHBOR", "Scales": scales}
+    found = one(make.resample, x, OutputTensor=(1, 1, 1, int(10 * scale)), **members)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("dilation", [1, 2])
 def test_lp_pooling_over_padding(dilation: int) -> None:
-    x = random(1, 2, 7, 8)
+    x, both = random(1, 2, 7, 8), [dilation] * 2
     (expected,) = onnx(
-        "LpPool", x, p=2, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 1], dilations=[dilation] * 2
+        "LpPool", x, p=2, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 1], dilations=both
     )
-    found = one(
-        "LP_POOLING1",
-        {"InputTensor": x},
-        f32(*expected.shape),
-        DimensionCount=2,
-        Strides=[2, 1],
-        WindowSize=[3, 2],
-        StartPadding=[1, 1],
-        EndPadding=[1, 1],
-        Dilations=[dilation] * 2,
-        P=2,
-    )
+    padding = {"StartPadding": [1, 1], "EndPadding": [1, 1]}
+    found = one(make.lp_pooling1, x, Strides=[2, 1], WindowSize=[3, 2], Dilations=both, P=2, **padding)
     close(found, expected)
 
 
 def test_layer_normalization() -> None:
     x, scale, bias = random(2, 3, 4), random(4), random(4)
     (expected,) = onnx("LayerNormalization", x, scale, bias, axis=-1)
-    found = one(
-        "MEAN_VARIANCE_NORMALIZATION1",
-        {"InputTensor": x, "ScaleTensor": scale[None, None], "BiasTensor": bias[None, None]},
-        f32(*x.shape),
-        AxisCount=1,
-        Axes=[2],
-        NormalizeVariance=True,
-        Epsilon=1e-5,
-    )
-    close(found, expected)
+    members = {"Axes": [2], "NormalizeVariance": True, "Epsilon": 1e-5}
+    close(one(make.mean_variance_normalization1, x, scale[None, None], bias[None, None], **members), expected)
 
 
 @pytest.mark.parametrize("type_", [np.uint32, np.uint64])
@@ -528,7 +350,6 @@ def test_max_unpooling_keeps_the_last_of_those_that_go_to_one_place(type_: Any) 
     for number, place in enumerate(places.ravel()):
         if place < expected.size:
             expected[place] = x.ravel()[number]
-    inputs = {"InputTensor": x, "IndicesTensor": places}
-    found = one("MAX_UNPOOLING", inputs, empty(np.int8, 2, 3, 7, 9))
+    found = one(make.max_unpooling, x, places, OutputTensor=(2, 3, 7, 9))
     assert found.ravel().tolist() == expected.tolist()
     assert (np.bincount(places.ravel()[places.ravel() < expected.size].astype(np.int64)) > 1).any()
