@@ -15,8 +15,7 @@ import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.memory import array_of, buffer_size
-from dmlops.gpu.work import Dispatch, Work, tensor_names
-from gather_cases import Case
+from dmlops.gpu.work import Work, tensor_names
 
 GUARD = 4096  # bytes on either side of a tensor; a multiple of every offset alignment that Vulkan allows
 UNTOUCHED = 0xC3
@@ -96,19 +95,6 @@ def smallest_compared(device: Any, dtype: Any) -> float:
     """0; or, where the device flushes numbers of this type, a size well above what it flushes, as functions
     have smaller numbers on the way."""
     return ABOVE_FLUSHED if dtype == np.float32 and flushes(device) else 0.0
-
-
-def planned(case: Case) -> Dispatch:
-    """The one dispatch of a gather."""
-    (dispatch,) = gpu.plan(dmlops.from_json(case.description)).dispatches
-    return dispatch
-
-
-def run_guarded(device: Any, operator: str, chosen: Dispatch, tensors: list[np.ndarray]) -> list[np.ndarray]:
-    """Runs a gather shader with guard zones around each of the three tensors' bytes; all bytes afterwards."""
-    dispatch = chosen._replace(buffers=("0", "1", "2"))
-    contents = {str(number): tensor.view(np.uint8) for number, tensor in enumerate(tensors)}
-    return list(dispatch_guarded(device, operator, Work((dispatch,)), contents).values())
 
 
 def dispatch_guarded(

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import dmlops
-from gather_cases import padded, permuted
 from gpu_device import run_in_guard_zones
 from gpu_results import by_tensor
+from tensors import padded, permuted
 from whole_registry import whole_registry
 
 REGISTRY = whole_registry()

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 import dmlops
 from gpu_device import device, quotient_error
-from operator_runs import LAYOUTS, REGISTRY, run, types_of
+from operator_runs import REGISTRY, run, types_of
 
 __all__ = ["device"]
 
@@ -231,17 +231,6 @@ def test_no_comparison_holds_for_nan(
     assert expected[0] == 0
     for found in run(device, f"ACTIVATION_{operator}", {"InputTensor": x}, ("FLOAT32", x.shape), members):
         assert found.tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("layout", [*LAYOUTS, "shared"])
-@pytest.mark.parametrize("rank", [1, 3, 5, 8])
-def test_layouts(device: Any, rank: int, layout: str) -> None:
-    sizes = (3, 1, 2, 4, 1, 2, 3, 2)[:rank]
-    x = np.random.default_rng(rank).normal(0, 3, sizes).astype(np.float16)
-    if layout == "shared":
-        x = np.full(sizes, -1.25, np.float16)
-    for found in run(device, "ACTIVATION_TANH", {"InputTensor": x}, ("FLOAT16", sizes), layouts=layout):
-        assert_near(found, np.tanh(x.astype(np.float64)))
 
 
 def with_activation(device: Any, a: np.ndarray, b: np.ndarray, activation: Any) -> list[np.ndarray]:

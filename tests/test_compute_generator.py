@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dmlops
-from gather_cases import random_bits
 from gpu_device import device
 from operator_runs import LAYOUTS, check, newest_types
+from tensors import random_bits
 
 __all__ = ["device"]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gpu_device import device
-from operator_runs import LAYOUTS, REGISTRY, run, types_of
+from operator_runs import REGISTRY, run, types_of
 
 __all__ = ["device"]
 
@@ -158,18 +158,3 @@ def test_is_infinity(device: Any, type_: str, mode: str) -> None:
     x = patterns(type_)
     for found in results(device, "IS_INFINITY", x, output="UINT8", InfinityMode=mode):
         assert found == [int(value in INFINITIES[mode]) for value in x.tolist()]
-
-
-@pytest.mark.parametrize("rank", range(1, 9))
-@pytest.mark.parametrize("layout", [*LAYOUTS, "shared"])
-def test_layouts(device: Any, layout: str, rank: int) -> None:
-    sizes = (2, 3, 1, 2, 2, 1, 3, 2)[:rank]
-    random = np.random.default_rng(rank)
-    a, b = (random.integers(-128, 128, sizes, np.int8) for _ in range(2))
-    if layout == "shared":
-        a, b = np.full(sizes, -3, np.int8), np.full(sizes, 5, np.int8)
-    inputs = {"ATensor": a, "BTensor": b}
-    for found in run(device, name("LOGICAL_LESS_THAN"), inputs, ("UINT8", sizes), layouts=layout):
-        assert found.tolist() == (a < b).tolist()
-    for found in run(device, name("BIT_XOR"), inputs, ("INT8", sizes), layouts=layout):
-        assert found.tolist() == (a ^ b).tolist()

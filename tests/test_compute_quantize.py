@@ -12,7 +12,7 @@ import pytest
 import dmlops
 from dmlops import TensorDesc
 from gpu_device import device
-from operator_runs import LAYOUTS, run, types_of
+from operator_runs import run, types_of
 
 __all__ = ["device"]
 
@@ -168,21 +168,6 @@ def test_dequantize(
     )
     expected = restored(x, spread(scale, sizes), 0 if zero is None else spread(zero, sizes))
     assert [array.tolist() for array in found] == [expected.tolist()] * 2
-
-
-@pytest.mark.parametrize("type_", ["UINT4", "INT8"])
-@pytest.mark.parametrize("layout", [*LAYOUTS, "shared"])
-def test_layouts(device: Any, layout: str, type_: str) -> None:
-    sizes, blocks = (3, 4, 5), (3, 2, 1)
-    scale, zero = scales_of("FLOAT32", blocks), points(type_, blocks)
-    if layout == "shared":
-        scale, zero = np.full(blocks, 0.25, np.float32), np.full(blocks, 3, zero.dtype)
-    x = np.full(sizes, 1.125, np.float32) if layout == "shared" else values("FLOAT32", spread(scale, sizes))
-    types = {"QuantizationTensors[1]": type_}
-    given = tensors(x, scale, zero)
-    found = run(device, "QUANTIZE", given, (type_, sizes), parameters(scale, zero), layout, types)
-    expected = quantized(x, spread(scale, sizes), spread(zero, sizes), type_)
-    assert [array.ravel().tolist() for array in found] == [expected, expected]
 
 
 def test_ties_are_those_of_the_product_with_the_reciprocal(device: Any) -> None:

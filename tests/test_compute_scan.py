@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dmlops import gpu
-from gather_cases import permuted
 from gpu_device import device, run_in_guard_zones
 from operator_runs import check, description, newest_types, with_gaps
+from tensors import permuted
 
 __all__ = ["device"]
 

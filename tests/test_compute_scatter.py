@@ -10,9 +10,9 @@ import pytest
 
 from dmlops import TensorDesc, gpu, make
 from dmlops.gpu.plans import scatter
-from gather_cases import permuted, random_bits, random_indices
 from gpu_device import device
 from operator_runs import Layouts, check, newest_types, with_gaps
+from tensors import permuted, random_bits, random_indices
 
 __all__ = ["device"]
 
@@ -169,6 +169,24 @@ def test_inputs_that_repeat(device: Any) -> None:
     updates = np.full((4, 3), -1, np.float32)
     layouts = {"InputTensor": [0, 1], "IndicesTensor": [0, 1], "UpdatesTensor": [0, 0]}
     check_elements(device, inputs, indices, updates, 1, layouts)
+
+
+@pytest.mark.parametrize("count", [1, 40], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("data_type", "width", "bits"),
+    [
+        ("float32", 12, 128), ("float32", 6, 64), ("float32", 5, 32), ("float16", 24, 128), ("uint8", 12, 32),
+        ("uint8", 7, 8), ("int64", 4, 128),
+    ],
+)  # fmt: skip
+def test_rows_move_in_runs(data_type: str, width: int, bits: int, count: int, device: Any) -> None:
+    """As wide as divides them, up to 128 bits; some rows are replaced twice."""
+    rng = np.random.default_rng(3)
+    values, rows = random_bits(rng, (50, width), data_type), random_bits(rng, (count, width), data_type)
+    indices = rng.integers(-50, 50, (count, 1), np.int32)
+    desc = make.scatter_nd(values, indices, rows, InputDimensionCount=2, IndicesDimensionCount=2)
+    assert {one.defines["OUTPUT_TYPE"] for one in gpu.plan(desc).dispatches} == {f"UINT{bits}"}
+    check_nd(device, values, indices, rows)
 
 
 def test_few_updates_leave_most_elements_to_a_copy() -> None:

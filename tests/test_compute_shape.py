@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dmlops
-from gather_cases import permuted, random_bits
 from gpu_device import device, flushed, flushes
 from operator_runs import LAYOUTS, check, newest_types, vectors_of_any_tensor
+from tensors import permuted, random_bits
 
 __all__ = ["device", "vectors_of_any_tensor"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gather_cases import permuted, random_bits
 from gpu_device import device
 from operator_runs import Layouts, check, newest_types, with_gaps
+from tensors import permuted, random_bits
 
 __all__ = ["device"]
 

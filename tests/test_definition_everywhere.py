@@ -17,6 +17,8 @@ from sharing import Shared
 FLOATS = ["FLOAT64", "FLOAT32", "FLOAT16"]
 SIGNED = ["INT64", "INT32", "INT16", "INT8"]
 UNSIGNED = ["UINT64", "UINT32", "UINT16", "UINT8"]
+DIMENSIONS, NOTHING = "for d in axes(InputTensor)", "InputTensor.Sizes[d] - InputTensor.Sizes[d]"
+MIRRORED = f"[InputTensor.Sizes[d] - 1 - at[d] {DIMENSIONS}]"
 MEMBERS = {"Axis": "UINT", "Count": "UINT", "Offset": "INT", "Factor": "FLOAT", "Switch": "BOOL"}
 
 
@@ -121,6 +123,21 @@ DEFINITIONS = [
         let={"y": "SecondTensor[at] if at[0] == 0 else x", "x": "InputTensor[at]"},
     ),
     Definition("converted-integer", "convert(Offset, OutputTensor) + InputTensor[at]", [*SIGNED, "FLOAT32"]),
+    Definition(
+        "loop-in-a-function-of-entries",
+        f"InputTensor[[along(d) {DIMENSIONS}]]",
+        ["FLOAT32", "INT8"],
+        let={"mirrored": MIRRORED, "along(i)": f"min(mirrored[i] + {NOTHING} {DIMENSIONS})"},
+    ),
+    Definition(
+        "loop-in-entries-of-a-list",
+        "InputTensor[place]",
+        ["FLOAT32", "INT8"],
+        let={
+            "mirrored": MIRRORED,
+            "place": f"[min(mirrored[e] + {NOTHING} {DIMENSIONS}) for e in axes(InputTensor)]",
+        },
+    ),
 ]
 
 

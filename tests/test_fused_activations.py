@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from definition_cases import close, empty, one, target
+from definition_cases import close, one, target
+from dmlops import ScaleBias, TensorDesc, make
 from gpu_device import device
 
 __all__ = ["device", "target"]
 
 RANDOM = np.random.default_rng(11)
 TYPES = (np.float32, np.float16)
-PRODUCT = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.5, "Beta": 1.0}
-SCALE_BIAS = {"Scale": -0.5, "Bias": 0.25}
+CLIP = make.element_wise_clip(Min=-0.75, Max=0.5, ScaleBias=ScaleBias(Scale=-0.5, Bias=0.25))
+SOFTMAX = make.activation_softmax()
 
 
 def random(type_: Any, *sizes: int) -> np.ndarray:
@@ -35,9 +36,6 @@ def clipped(x: np.ndarray) -> np.ndarray:
     return np.clip(-0.5 * x + 0.25, -0.75, 0.5)
 
 
-CLIP = {"type": "ELEMENT_WISE_CLIP", "desc": {"Min": -0.75, "Max": 0.5, "ScaleBias": SCALE_BIAS}}
-
-
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)], ids=str)
 def test_gemm(batch: tuple[int, ...], type_: Any) -> None:
@@ -45,53 +43,33 @@ def test_gemm(batch: tuple[int, ...], type_: Any) -> None:
     product = 1.5 * (double(a) @ double(b))  # up to some tens: rounded to halves first, rows would be off
     rank = product.ndim
 
-    def fused(activation: str, **members: Any) -> np.ndarray:
-        description = {"type": activation, "desc": members}
-        tensors = {"ATensor": a, "BTensor": b}
-        return one("GEMM", tensors, empty(type_, *product.shape), **PRODUCT, FusedActivation=description)
+    def fused(activation: Any) -> np.ndarray:
+        return one(make.gemm, a, b, Alpha=1.5, FusedActivation=activation)
 
-    close(fused("ACTIVATION_SOFTMAX"), softmax(product, (rank - 1,)))
+    close(fused(SOFTMAX), softmax(product, (rank - 1,)))
     for axes in [(0,), (rank - 2,), (0, rank - 1), tuple(range(rank))]:
-        found = fused("ACTIVATION_SOFTMAX1", AxisCount=len(axes), Axes=list(axes))
-        close(found, softmax(product, axes))
-    close(fused(CLIP["type"], **CLIP["desc"]), clipped(product))
-    close(fused(CLIP["type"], Min=-1.0, Max=2.0), np.clip(product, -1, 2))
+        close(fused(make.activation_softmax1(Axes=axes)), softmax(product, axes))
+    close(fused(CLIP), clipped(product))
+    close(fused(make.element_wise_clip(Min=-1.0, Max=2.0)), np.clip(product, -1, 2))
 
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_convolution(type_: Any) -> None:
     x, w, b = random(type_, 2, 3, 7), random(type_, 4, 3, 1), random(type_, 1, 4, 1)
-    found = one(
-        "CONVOLUTION",
-        {"InputTensor": x, "FilterTensor": w, "BiasTensor": b},
-        empty(type_, 2, 4, 7),
-        Mode="CROSS_CORRELATION",
-        Direction="FORWARD",
-        DimensionCount=1,
-        Strides=[1],
-        Dilations=[1],
-        StartPadding=[0],
-        EndPadding=[0],
-        OutputPadding=[0],
-        GroupCount=1,
-        FusedActivation=CLIP,
-    )
+    found = one(make.convolution, x, w, b, FusedActivation=CLIP)
     close(found, clipped(np.einsum("ncx,kc->nkx", double(x), double(w[:, :, 0])) + double(b)))
 
 
 def test_an_output_with_gaps_between_its_rows() -> None:
     a, b = random(np.float32, 3, 5), random(np.float32, 5, 4)
-    output = {"DataType": "FLOAT32", "Sizes": [3, 4], "Strides": [1, 5], "TotalTensorSizeInBytes": 76}
-    activation = {"type": "ACTIVATION_SOFTMAX", "desc": {}}
-    found = one("GEMM", {"ATensor": a, "BTensor": b}, output, **PRODUCT, FusedActivation=activation)
+    output = TensorDesc("FLOAT32", (3, 4), Strides=(1, 5), TotalTensorSizeInBytes=76)
+    found = one(make.gemm, a, b, Alpha=1.5, OutputTensor=output, FusedActivation=SOFTMAX)
     close(found, softmax(1.5 * double(a) @ double(b), (1,)))
 
 
 def test_what_is_not_finite_stays_in_its_row() -> None:
     a, b = np.ones((4, 1), np.float32), np.array([[1, 2, 3]], np.float32)
     a[1], a[2] = np.nan, -np.inf
-    activation = {"type": "ACTIVATION_SOFTMAX", "desc": {}}
-    output = empty(np.float32, 4, 3)
-    found = one("GEMM", {"ATensor": a, "BTensor": b}, output, **PRODUCT, FusedActivation=activation)
+    found = one(make.gemm, a, b, Alpha=1.5, FusedActivation=SOFTMAX)
     close(found[[0, 3]], softmax(np.array([[1.5, 3, 4.5]] * 2), (1,)))
     assert np.isnan(found[1:3]).all()

@@ -7,50 +7,34 @@ import re
 from collections.abc import Callable
 from dataclasses import replace as replace_fields
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
-from dmlops import gpu, registry
+from dmlops import gpu, make, registry
 from dmlops.arithmetic import align
 from dmlops.coordinates import normalize_index, replace
-from dmlops.gpu import Unsupported, planner_inputs
-from dmlops.gpu.plans.gather import INDICES, OUTPUT, Gather, Moved, moved_of, striped, widened
+from dmlops.gpu import Unsupported
 from dmlops.gpu.plans.loops import reciprocal_of
-from dmlops.gpu.plans.planning import Planning
 from dmlops.gpu.plans.reasons import Reason
-from dmlops.gpu.work import Dispatch, work_of
+from dmlops.gpu.work import work_of
 from dmlops.planners import computation
-from gather_cases import (
-    INDEX_TYPES,
-    Case,
-    gather,
-    gather_elements,
-    gather_nd,
-    in_range,
-    padded,
-    permuted,
-)
 from random_descriptions import level_and_form, matrix_cases
 
 
-def planned(case: Case) -> Moved:
-    found = computation(dmlops.from_json(case.description))
-    return moved_of(Planning(), planner_inputs.roles_of(found, Gather))
-
-
-@pytest.mark.parametrize("index_type", INDEX_TYPES)
+@pytest.mark.parametrize("index_type", ["int64", "int32", "uint64", "uint32"])
 @pytest.mark.parametrize("size", [1, 5, 2**31 + 7, 2**32 - 1])
 def test_wrap_agrees_with_exact_arithmetic(index_type: str, size: int) -> None:
     info = np.iinfo(index_type)
     chosen = [info.min, info.min + 1, -size - 1, -size, -size + 1, -2, -1, 0, 1, size - 1, size, size + 1]
     chosen += [2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**63 - 1, 2**63, info.max - 1, info.max]
     values = np.array([value for value in chosen if info.min <= value <= info.max], dtype=index_type)
-    expected = in_range(values, size)
-    assert normalize_index(values, size).tolist() == expected.tolist()
-    assert [normalize_index(int(value), size) for value in values] == expected.tolist()
-    assert [int(normalize_index(value, size)) for value in values] == expected.tolist()
+    expected = [min(max(i + size if i < 0 else i, 0), size - 1) for i in map(int, values)]
+    assert normalize_index(values, size).tolist() == expected
+    assert [normalize_index(int(value), size) for value in values] == expected
+    assert [int(normalize_index(value, size)) for value in values] == expected
 
 
 def test_replace_and_align() -> None:
@@ -60,89 +44,55 @@ def test_replace_and_align() -> None:
     assert align((4, 5), 0, 0) == ()
 
 
-def values(*sizes: int, data_type: str = "float32") -> np.ndarray:
-    return np.arange(np.prod(sizes)).astype(data_type).reshape(sizes)
+def elements(image: Any, taken: Any, axis: int, **strides: Any) -> Any:
+    """A gather of single elements."""
+    tensors = {
+        name: dmlops.TensorDesc(kind, sizes, Strides=strides.get(name))
+        for name, kind, sizes in (
+            ("InputTensor", "FLOAT32", image), ("IndicesTensor", "INT32", taken),
+            ("OutputTensor", "FLOAT32", taken),
+        )
+    }  # fmt: skip
+    return make.gather_elements(**tensors, Axis=axis)
 
 
-def zeros(*sizes: int) -> np.ndarray:
-    return np.zeros(sizes, np.int32)
+def rows(width: int, data_type: str) -> Any:
+    """A gather of seven rows."""
+    indices = dmlops.TensorDesc("INT32", (1, 7))
+    return make.gather(dmlops.TensorDesc(data_type, (10, width)), indices, Axis=0, IndexDimensions=1)
 
 
-def test_packed_dimensions_merge_into_one() -> None:
-    (loop,) = planned(gather_elements(values(6), zeros(9), 0)).loops
-    assert (loop.size, loop.strides) == (9, [0, 1, 1])
-    outer, inner = planned(gather_elements(values(2, 3, 4, 5), zeros(2, 3, 7, 5), 2)).loops[::2]
-    assert (outer.size, outer.strides) == (6, [20, 35, 35])
-    assert (inner.size, inner.strides) == (5, [1, 1, 1])
-
-
-def test_a_gather_of_one_element_has_one_dimension() -> None:
-    (loop,) = planned(gather_elements(values(1, 1), zeros(1, 1), 1)).loops
-    assert loop.size == 1
-
-
-def test_dimensions_follow_the_outputs_memory_order() -> None:
-    layouts = {"OutputTensor": permuted([4, 6], [1, 0]), "IndicesTensor": permuted([4, 6], [1, 0])}
-    outer, inner = planned(gather_elements(values(4, 6), zeros(4, 6), 1, layouts)).loops
-    assert (outer.size, inner.size) == (6, 4)
-    assert inner.strides[OUTPUT] == inner.strides[INDICES] == 1
-
-
-@pytest.mark.parametrize(
-    ("data_type", "width"), [("int8", 16), ("float16", 8), ("float32", 4), ("float64", 2)]
+TUPLES = make.gather_nd(
+    (4, 5, 6), dmlops.TensorDesc("INT32", (1, 7, 2)), InputDimensionCount=3, IndicesDimensionCount=2
 )
-def test_rows_are_copied_in_wide_elements(data_type: str, width: int) -> None:
-    rows = widened(planned(gather(values(10, 32, data_type=data_type), zeros(1, 7), 0, 1)))
-    assert rows.bytes == 16
-    assert [loop.size for loop in rows.loops] == [7, 32 // width]
-    assert rows.lookups[0].stride == 32 // width
-    odd = planned(gather(values(10, 33, data_type=data_type), zeros(1, 7), 0, 1))
-    assert widened(odd) == odd
+IMAGE, LINES = (6, 64), (64, 1)
+PLANS: list[tuple[Any, dict[str, Any]]] = [
+    (elements((6,), (9,), 0), {"RANK": 1}),  # packed dimensions merge into one
+    (elements((2, 3, 4, 5), (2, 3, 7, 5), 2), {"RANK": 3}),
+    (elements((1, 1), (1, 1), 1), {"RANK": 1}),
+    (elements((4, 6), (4, 6), 1, IndicesTensor=(1, 4), OutputTensor=(1, 4)), {"RANK": 2, "VECTOR": 4}),
+    *((rows(32, kind), {"OUTPUT_TYPE": "UINT128", "RANK": 2}) for kind in ("INT8", "FLOAT16", "FLOAT64")),
+    (rows(33, "FLOAT16"), {"OUTPUT_TYPE": "UINT16", "RANK": 2}),
+    (elements((10, 96), (7, 96), 0), {"RANK": 3}),  # rows chosen by index are read in strips
+    (elements((10, 32), (7, 32), 0), {"RANK": 2}),
+    (elements((7, 96), (7, 96), 1), {"RANK": 2}),
+    (elements(IMAGE, IMAGE, 1), {"VECTOR": 4}),  # vectors, where everything is aligned
+    (elements((6, 62), (6, 62), 1), {"VECTOR": 2}),
+    (elements((6, 63), (6, 63), 1), {"VECTOR": 1}),
+    (elements(IMAGE, IMAGE, 1, InputTensor=(65, 1)), {"VECTOR": 4}),
+    (elements(IMAGE, IMAGE, 1, IndicesTensor=(65, 1)), {"VECTOR": 4}),
+    (elements(IMAGE, IMAGE, 1, IndicesTensor=(1, 6)), {"VECTOR": 4}),
+    (elements(IMAGE, IMAGE, 1, OutputTensor=(65, 1)), {"VECTOR": 1}),
+    (elements(IMAGE, IMAGE, 1, OutputTensor=(68, 1)), {"VECTOR": 4}),
+    (elements(IMAGE, IMAGE, 1, OutputTensor=(128, 2)), {"VECTOR": 1}),
+    (TUPLES, {"LOOKUPS": 2}),
+]
 
 
-def test_rows_chosen_by_index_are_read_in_strips() -> None:
-    plain = planned(gather_elements(values(10, 96), zeros(7, 96), 0))
-    assert [loop.size for loop in plain.loops] == [7, 96]
-    strips, rows, strip = striped(plain).loops
-    assert (strips.size, rows.size, strip.size) == (3, 7, 32)
-    assert strips.strides == [32, 32, 32]
-    for narrow in (
-        gather_elements(values(10, 32), zeros(7, 32), 0),
-        gather_elements(values(7, 96), zeros(7, 96), 1),
-    ):
-        assert striped(planned(narrow)) == planned(narrow)
-
-
-def dispatch_of(case: Case) -> Dispatch:
-    (dispatch,) = work_of(computation(dmlops.from_json(case.description))).dispatches
-    return dispatch
-
-
-@pytest.mark.parametrize(
-    ("sizes", "layouts", "vector"),
-    [
-        ((6, 64), {}, 4),
-        ((6, 62), {}, 2),
-        ((6, 63), {}, 1),
-        ((6, 64), {"InputTensor": padded([6, 64], 1)}, 4),
-        ((6, 64), {"IndicesTensor": padded([6, 64], 1)}, 4),
-        ((6, 64), {"IndicesTensor": permuted([6, 64], [1, 0])}, 4),
-        ((6, 64), {"OutputTensor": padded([6, 64], 1)}, 1),
-        ((6, 64), {"OutputTensor": padded([6, 64], 4)}, 4),
-        ((6, 64), {"OutputTensor": [128, 2]}, 1),
-    ],
-)
-def test_vectors_are_used_where_everything_is_aligned(
-    sizes: tuple[int, int], layouts: dict[str, list[int]], vector: int
-) -> None:
-    found = dispatch_of(gather_elements(values(*sizes), zeros(*sizes), 1, layouts))
-    assert found.defines["VECTOR"] == vector
-
-
-def test_tuples_of_indices_are_lookups() -> None:
-    movement = planned(gather_nd(values(4, 5, 6), zeros(1, 7, 2), 3, 2))
-    assert [tuple(lookup) for lookup in movement.lookups] == [(4, 30, 0), (5, 6, 1)]
-    assert dispatch_of(gather_nd(values(4, 5, 6), zeros(1, 7, 2), 3, 2)).defines["LOOKUPS"] == 2
+@pytest.mark.parametrize(("desc", "macros"), PLANS, ids=range(len(PLANS)))
+def test_variants_of_gathers(desc: Any, macros: dict[str, Any]) -> None:
+    (dispatch,) = gpu.plan(desc).dispatches
+    assert macros.items() <= dispatch.defines.items(), dispatch.defines
 
 
 @pytest.mark.parametrize(
@@ -161,10 +111,7 @@ def test_division_by_reciprocals_is_at_most_1_too_small(divisor: int) -> None:
 
 def test_groups_cover_the_output_and_stay_within_the_dispatch_limit() -> None:
     for length in (1, 1024, 1025, 10**8, 2**31):
-        case = gather_elements(values(3), zeros(1), 0)
-        for tensor in ("IndicesTensor", "OutputTensor"):
-            case.description["desc"][tensor].update(Sizes=[length], Strides=[1])
-        dispatch = dispatch_of(case)
+        (dispatch,) = gpu.plan(elements((3,), (length,), 0)).dispatches
         columns, rows = dispatch.groups
         assert max(columns, rows) <= 65535
         each = prod(int(dispatch.defines[name]) for name in ("NUM_THREADS", "VECTORS", "VECTOR"))
@@ -172,15 +119,13 @@ def test_groups_cover_the_output_and_stay_within_the_dispatch_limit() -> None:
 
 
 def test_what_32_bits_cannot_address_is_refused() -> None:
-    case = gather_elements(values(3, 1), zeros(2, 1), 0)
-    case.description["desc"]["InputTensor"]["Strides"] = [2**31, 1]
-    with pytest.raises(Unsupported, match="InputTensor spans 4294967297 elements") as caught:
-        dispatch_of(case)
+    with pytest.raises(Unsupported, match="InputTensor spans 2147483648 elements") as caught:
+        gpu.plan(elements((2**31,), (2,), 0))
     assert (caught.value.reason, caught.value.member) == (Reason.TOO_LARGE, "InputTensor")
 
 
 def test_what_is_no_gather_is_refused() -> None:
-    template = computation(dmlops.from_json(gather_elements(values(3), zeros(3), 0).description))
+    template: Any = computation(elements((3,), (3,), 0))
 
     def refused(target: Callable[..., object]) -> Reason:
         with pytest.raises(Unsupported) as caught:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,23 +10,21 @@ import pytest
 from onnx import numpy_helper
 
 import dmlops
-from gather_cases import OPERATORS, gather_elements, random_case
+from dmlops import make
+from gather_cases import OPERATORS, gathered, random_gathers
 from onnx_cases import node_tests
 
-SPECS = Path(__file__).parent.parent / "specs"
 
-
-def run(description: dict[str, Any], inputs: dict[str, np.ndarray]) -> np.ndarray:
-    return dmlops.reference.run(dmlops.from_json(description), inputs)["OutputTensor"]
+def run(desc: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
+    return dmlops.reference.run(desc, inputs)["OutputTensor"]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-@pytest.mark.parametrize("seed", range(40))
-def test_agrees_with_numpy(operator: str, seed: int) -> None:
-    case = random_case(operator, seed)
-    result = run(case.description, case.inputs)
-    assert (result.dtype, result.shape) == (case.expected.dtype, case.expected.shape)
-    assert result.tobytes() == case.expected.tobytes()  # bit for bit: NaNs too
+def test_agrees_with_numpy(operator: str) -> None:
+    for desc, inputs in random_gathers(operator, 40):
+        result, expected = run(desc, inputs), gathered(desc, inputs)
+        assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+        assert result.tobytes() == expected.tobytes(), desc  # bit for bit: NaNs too
 
 
 def padded(array: np.ndarray, rank: int) -> np.ndarray:
@@ -49,13 +47,8 @@ def from_onnx(
         batch = attributes.get("batch_dims", 0)
         rank = max(r, q, q - 1 + r - indices.shape[-1] - batch)
         members = {"InputDimensionCount": r, "IndicesDimensionCount": q, "BatchDimensionCount": batch}
-    name = {"Gather": "GATHER", "GatherElements": "GATHER_ELEMENTS", "GatherND": "GATHER_ND1"}[operator]
-    tensors = {
-        key: {"DataType": array.dtype.name.upper(), "Sizes": padded(array, rank).shape}
-        for key, array in (("InputTensor", data), ("IndicesTensor", indices))
-    }
-    described = {key: {**value, "Sizes": list(value["Sizes"])} for key, value in tensors.items()}
-    return dmlops.from_json({"type": name, "desc": {**described, **members}}).infer()
+    made = {"Gather": make.gather, "GatherElements": make.gather_elements, "GatherND": make.gather_nd1}
+    return made[operator](padded(data, rank), padded(indices, rank), **members)
 
 
 GATHERS = ("Gather", "GatherElements", "GatherND")
@@ -79,37 +72,37 @@ def test_there_are_onnx_cases() -> None:
     assert len(ONNX_CASES) >= 8
 
 
+INPUTS = {"InputTensor": np.arange(6.0).reshape(2, 3), "IndicesTensor": np.zeros((1, 3), np.int32)}
+SIMPLE: Any = make.gather_elements(**INPUTS, Axis=0)
+
+
 def test_inputs_stay_and_results_are_new() -> None:
-    case = gather_elements(np.arange(6.0).reshape(2, 3), np.zeros((1, 3), np.int32), 0)
-    before = {name: array.copy() for name, array in case.inputs.items()}
-    result = run(case.description, case.inputs)
+    before = {name: array.copy() for name, array in INPUTS.items()}
+    result = run(SIMPLE, INPUTS)
     result[...] = -1
-    assert all((case.inputs[name] == before[name]).all() for name in before)
+    assert all((INPUTS[name] == before[name]).all() for name in before)
 
 
 def test_large_outputs_are_computed_in_parts() -> None:
     values = np.arange(3 << 20, dtype=np.uint8).reshape(3, 1 << 20)
-    indices = np.full((2, 1 << 20), 2, np.uint32)
-    case = gather_elements(values, indices, 0)
-    assert (run(case.description, case.inputs) == values[2]).all()
+    inputs = {"InputTensor": values, "IndicesTensor": np.full((2, 1 << 20), 2, np.uint32)}
+    assert (run(make.gather_elements(**inputs, Axis=0), inputs) == values[2]).all()
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    case = gather_elements(np.arange(6.0).reshape(2, 3), np.zeros((1, 3), np.int32), 0)
-    values, indices = case.inputs["InputTensor"], case.inputs["IndicesTensor"]
+    values, indices = INPUTS.values()
     for inputs, says in (
         ({"InputTensor": values}, "IndicesTensor is missing"),
-        ({**case.inputs, "Other": values}, 'no input "Other"'),
-        ({**case.inputs, "OutputTensor": values}, 'no input "OutputTensor"'),
-        ({**case.inputs, "InputTensor": values.T}, "shape"),
-        ({**case.inputs, "InputTensor": values.astype(np.float32)}, "float64"),
-        ({**case.inputs, "IndicesTensor": indices.tolist()}, "it is a list"),
+        ({**INPUTS, "Other": values}, 'no input "Other"'),
+        ({**INPUTS, "OutputTensor": values}, 'no input "OutputTensor"'),
+        ({**INPUTS, "InputTensor": values.T}, "shape"),
+        ({**INPUTS, "InputTensor": values.astype(np.float32)}, "float64"),
+        ({**INPUTS, "IndicesTensor": indices.tolist()}, "it is a list"),
     ):
         with pytest.raises(ValueError, match=says):
-            run(case.description, inputs)
-    case.description["desc"]["Axis"] = 2
+            run(SIMPLE, inputs)
     with pytest.raises(dmlops.InvalidDescription, match="axis-range") as caught:
-        run(case.description, case.inputs)
+        run(replace(SIMPLE, Axis=2), INPUTS)
     assert [violation.member for violation in caught.value.violations] == ["Axis"]
 
 

@@ -125,16 +125,3 @@ def test_conventions(operator: str) -> None:
         assert numbers == list(range(len(numbers))), kind
     assert resources[-1][1:] == ("Params", "b", "0")
     assert (GENERATED / "hlsl" / f"{operator}.hlsl").read_text(encoding="utf-8") == text
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_the_head_names_every_macro_that_the_code_reads(operator: str) -> None:
-    """It names no other macro."""
-    head, _, code = shader(operator).partition("\n\n")
-    read = set(re.findall(r"\w+", code))
-    for name in re.findall(r"^//   ([A-Z_]+)  ", head, re.MULTILINE):
-        assert name in read or any(one.endswith(name.removeprefix("X")) for one in read), name
-    for defines in variants(operator):
-        for macro in read.intersection(defines):
-            names = (macro, re.sub(r"^.*(?=_[A-Z]+$)", "X", macro))
-            assert any(re.search(rf"^//   {name} ", head, re.MULTILINE) for name in names), macro
