@@ -1,4 +1,4 @@
-"""Contractions of bytes with zero points: which are recognized, and tiles equal the definition in every bit.
+"""Contractions of bytes with zero points: tiles equal the definition in every bit.
 
 This holds for ordinary arithmetic and for cooperative matrices; on a device without them, their tiles are
 multiplied like any others.
@@ -15,7 +15,6 @@ import pytest
 
 import dmlops
 from cooperative_matrix_apart import taken_apart
-from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import gemm_view, sliding, tile_cost
@@ -24,7 +23,6 @@ from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device, run_in_guard_zones
 from gpu_results import check_results
-from schedule_cases import Variant
 from tensors import of
 from test_schedules_sliding import in_blocks
 
@@ -35,35 +33,6 @@ __all__ = ["device"]
 def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of convolutions that are small enough for a test; windows would slide there."""
     monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
-
-
-LEFT = "ATensor[at[:r - 1] + [k]]"
-ZERO = "zero(AZeroPointTensor, row_axis(AZeroPointTensor), at[r - 2])"
-OTHER = "zero(BZeroPointTensor, column_axis(BZeroPointTensor), at[r - 1])"
-RIGHT = f"(BTensor[at[:r - 2] + [k, at[r - 1]]] - {OTHER})"
-
-
-@pytest.mark.parametrize(
-    ("product", "is_one"),
-    [
-        (f"({LEFT} - {ZERO}) * {RIGHT}", True),
-        (f"{RIGHT} * ({LEFT} - {ZERO})", True),
-        (f"{LEFT} * {RIGHT}", True),
-        (f"({LEFT} - {ZERO.replace('at[r - 2]', 'k')}) * {RIGHT}", False),
-        (f"({LEFT} + {ZERO}) * {RIGHT}", False),
-        (f"({LEFT} - 2 * {ZERO}) * {RIGHT}", False),
-        (f"{RIGHT} * {RIGHT}", False),
-        (f"({LEFT} - {ZERO}) * {RIGHT} * 2", False),
-    ],
-    ids=["as it is", "turned round", "no zero point", "of each", "plus", "twice", "squares", "of three"],
-)  # fmt: skip
-def test_which_products_of_integers_are_contractions(product: str, is_one: bool, tmp_path: Path) -> None:
-    section = (
-        "compute:\n  uses: [quantized]\n  let:\n    r: OutputTensor.DimensionCount\n"
-        f'  outputs:\n    OutputTensor: "convert(sum({product} for k in range(K)), OutputTensor)"\n'
-    )
-    found = Variant(tmp_path, "MATRIX_MULTIPLY_INTEGER", section).form_of(Contraction)
-    assert (found is not None and found.of_bytes) == is_one
 
 
 def product(kind: str, a: TensorDesc, b: TensorDesc, output: Any, zeros: str = "", **given: Any) -> Any:

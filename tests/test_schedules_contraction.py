@@ -1,17 +1,13 @@
-"""Contractions of two tensors: which are recognized, and their shaders' results for all tiles and layouts."""
+"""Contractions of two tensors: what gets tiles, and their shaders' results for all tiles and layouts."""
 
 from __future__ import annotations
 
-import re
-from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.schedules.contraction import Contraction
 from dmlops import gpu
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import contraction, convolutions, gemm_view, implicit_gemm, sliding
@@ -20,7 +16,6 @@ from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device
 from gpu_results import check_results, inputs_of
 from product_cases import RELU, convolution, of_many_images, phases, product, products, spread, windows
-from schedule_cases import Variant, changed, described, planned_by
 from tensors import of
 
 __all__ = ["device"]
@@ -31,157 +26,6 @@ def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of convolutions that are small enough for a test; windows would slide there."""
     monkeypatch.setattr(convolutions, "TILE_DIRECT_ROWS", 4)
     monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
-
-
-LET = {
-    "r": "OutputTensor.DimensionCount",
-    "a(k)": "ATensor[at[:r - 2] + ([at[r - 2], k] if TransA == NONE else [k, at[r - 2]])]",
-    "b(k)": "BTensor[at[:r - 2] + ([k, at[r - 1]] if TransB == NONE else [at[r - 1], k])]",
-    "back(k)": "BTensor[at[:r - 2] + ([K - 1 - k, at[r - 1]] if TransB == NONE else [at[r - 1], K - 1 - k])]",
-    "dot": "sum(a(k) * b(k) for k in range(K))",
-}
-ADDED = "(Beta * CTensor[at] if present(CTensor) else 0)"
-
-
-def variant(tmp_path: Path, output: str, kept: str = "") -> Variant:
-    lets, text = "", output + kept
-    for name, value in reversed(LET.items()):  # what nothing uses must not be there
-        if re.search(rf"\b{name.partition('(')[0]}\b", text):
-            lets, text = f'    {name}: "{value}"\n{lets}', text + value
-    tensors = f'  tensors:\n    Kept: {{sizes: OutputTensor.Sizes, value: "{kept}"}}\n' if kept else ""
-    section = f'compute:\n  let:\n{lets}{tensors}  outputs:\n    OutputTensor: "{output}"\n'
-    return Variant(tmp_path, "GEMM", section)
-
-
-def planned(one: Variant, desc: Any, name: str) -> Any:
-    """A planner input."""
-    return attrgetter(name)(planned_by(one.registry).inputs(desc, 0).factors)
-
-
-@pytest.mark.parametrize(
-    ("output", "kept", "finish"),
-    [
-        ("dot", "", lambda x: x),
-        ("apply_activation(Alpha * dot, FusedActivation)", "", lambda x: 0.5 * x),
-        (f"apply_activation(Kept[at], FusedActivation) + {ADDED}", "Alpha * dot", lambda x: 0.5 * x),
-        ("sum(b(k) * a(k) for k in range(K))", "", lambda x: x),
-        ("dot / (1 + abs(dot))", "", lambda x: x / (1 + abs(x))),
-    ],
-    ids=["alone", "scaled", "kept", "turned round", "used twice"],
-)
-def test_sums_of_products_are_contractions(output: str, kept: str, finish: Any, tmp_path: Path) -> None:
-    """The planner's input for the factors, computed by einsum, is what the definition says."""
-    one = variant(tmp_path, output, kept)
-    found = one.form_of(Contraction)
-    assert found is not None
-    rng = np.random.default_rng(1)
-    for turned in (False, True):
-        sizes = {"ATensor": (2, 5, 3) if turned else (2, 3, 5), "BTensor": (2, 4, 5) if turned else (2, 5, 4)}
-        arrays = {name: rng.normal(0, 1, size).astype(np.float32) for name, size in sizes.items()}
-        way = "TRANSPOSE" if turned else "NONE"
-        members = {"TransA": way, "TransB": way, "Alpha": 0.5, "Beta": 2.0}
-        desc = described("GEMM", np.zeros((2, 3, 4), np.float32), arrays, **members)
-        given: list[Any] = []
-        for factor, name in ((found.left, "left"), (found.right, "right")):
-            given += [arrays[factor.tensor].astype(np.float64), planned(one, desc, name)]
-        assert planned(one, desc, "depth") == 5
-        result = one.by_definition(desc, arrays)["OutputTensor"]
-        np.testing.assert_allclose(result, finish(np.einsum(*given, [0, 1, 2])), 1e-5, 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("output", "kept"),
-    [
-        ("sum(a(k) * b(k) for k in range(K) if k != 1)", ""),
-        ("max(a(k) * b(k) for k in range(K))", ""),
-        ("sum(a(k) + b(k) for k in range(K))", ""),
-        ("sum(a(k) * a(k) for k in range(K))", ""),
-        ("sum(a(k) * back(k) for k in range(K))", ""),
-        ("sum(2 * a(k) * b(k) for k in range(K))", ""),
-        (f"sum(a(k) * b(k) + {ADDED} for k in range(K))", ""),
-        ("sum(a(k) * b(k) for k in range(1, K))", ""),
-        ("sum(a(k) * b(k) for k in range(K) for j in range(2))", ""),
-        ("dot + sum(a(k) for k in range(K))", ""),
-        ("dot + a(0)", ""),
-        ("Kept[at[:r - 1] + [0]]", "dot"),
-    ],
-    ids=[
-        "with a condition", "greatest", "of sums", "of one tensor", "backward", "of three", "with more in it",
-        "from the second on", "over two loops", "two sums", "a factor again", "read elsewhere",
-    ],
-)  # fmt: skip
-def test_what_nearly_is_a_contraction_is_none(output: str, kept: str, tmp_path: Path) -> None:
-    one = variant(tmp_path, output, kept)
-    assert one.form_of(Contraction) is None
-    assert one.form is None
-
-
-CHANNELS = "for k in range(inputs) if reads_input(w)"
-STEP = "w[d] * Dilations[d]"
-PRODUCT = ("InputTensor[[at[0], input_channel(k)] + position(w)]", "filter(k, w)")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "fits"),
-    [
-        ("", "", True),
-        (" * ".join(PRODUCT), " * ".join(PRODUCT[::-1]), True),
-        (f"at[d + 2] * Strides[d] + {STEP}", f"{STEP} + Strides[d] * at[d + 2]", True),
-        (STEP, "w[d]", True),
-        (CHANNELS, f"{CHANNELS} and w[0] != 1", False),
-        (CHANNELS, CHANNELS.replace("inputs", "1, inputs"), False),
-        ('total: "sum(', 'total: "max(', False),
-        ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w", False),
-    ],
-    ids=[
-        "as it is", "turned round", "added otherwise", "without dilations", "with a gap", "without a channel",
-        "greatest", "of three",
-    ],
-)  # fmt: skip
-def test_windows_of_sums_are_contractions(old: str, new: str, fits: bool, tmp_path: Path) -> None:
-    one = changed(tmp_path, "CONVOLUTION", old, new)
-    found = one.form_of(Contraction)
-    assert (found is not None) == fits and one.form is None
-    if found is not None:
-        assert (found.window is not None, found.left.tensor) == (True, "FilterTensor")
-        assert found.right.tensor == "InputTensor"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "is_forward"),
-    [
-        ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if", False),
-        ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w", False),
-        ("% Strides[d] == 0", "% Strides[d] == 1", True),
-        ("% Strides[d] == 0", "% Dilations[d] == 0", True),
-        ("// Strides[d] for", "// (Strides[d] + 1) for", True),
-        ("all(strided_position(w)", "any(strided_position(w)", True),
-        ("[input_channel(k), channel[1]]", "[input_channel(k), channel[0]]", True),
-        ("[input_channel(k), channel[1]]", "[at[1], channel[1]]", True),
-    ],
-    ids=[
-        "squares of places", "of squares", "remainder 1", "another divisor", "another quotient", "any",
-        "the group", "not by channels",
-    ],
-)  # fmt: skip
-def test_what_is_no_window_in_one_direction_is_one_in_the_other(
-    old: str, new: str, is_forward: bool, tmp_path: Path
-) -> None:
-    """Sums of places forward, quotients backward."""
-    one = changed(tmp_path, "CONVOLUTION", old, new)
-    assert planned(one, WINDOWS["whole places"], "applies") == is_forward
-    assert planned(one, SPREAD["backward, in twos"], "applies") == (not is_forward)
-
-
-def test_forward_and_backward_are_one_contraction(tmp_path: Path) -> None:
-    one = changed(tmp_path, "CONVOLUTION", "", "")
-    for desc, left, divisors in (
-        (WINDOWS["whole places"], [1, 4], [1, 1]),
-        (SPREAD["backward, in twos"], [4, 1], [2, 2]),
-    ):
-        assert planned(one, desc, "applies")
-        assert list(planned(one, desc, "left")) == left
-        assert list(planned(one, desc, "window.right_divisors")) == divisors
 
 
 CASES = products("FLOAT32")

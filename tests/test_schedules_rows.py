@@ -1,4 +1,4 @@
-"""Definitions by rows: which are recognized, and their shaders' results at awkward sizes."""
+"""Definitions by rows, of which a whole tensor may be one: their shaders' results at awkward sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.schedules.rows import Rows
 from dmlops import TensorDesc, gpu
 from dmlops.gpu.plans.definition import plan_definition
 from dmlops.gpu.plans.planning import Planning, Refused
@@ -23,42 +22,10 @@ from tensors import last, of
 __all__ = ["device"]
 
 
-NORM, ADAM = "LP_NORMALIZATION", "ADAM_OPTIMIZER"
-STEP = "float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])"
-
-
-@pytest.mark.parametrize(
-    ("operator", "old", "new", "fits"),
-    [
-        (NORM, "InputTensor[over(r)] * InputTensor[over(r)]", "abs(InputTensor[over(r)])", True),
-        (NORM, "max(Norm[here], Epsilon)", "(Norm[here] + abs(InputTensor[at]) + Epsilon)", True),
-        (NORM, "extent)) if P == 1", "extent) if InputTensor[over(r)] > 0) if P == 1", False),
-        (NORM, "sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", True),
-        (NORM, "sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[over(over(r))])", True),
-        (NORM, "sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[r])", False),
-        (NORM, "InputTensor[at] / max", "InputTensor[here] / max", False),
-        (NORM, "reduced(d): d == Axis", "reduced(d): InputTensor.Sizes[d] != 1", True),
-        (ADAM, "pow(Beta1, t)", "pow(Beta1, 2 * t)", True),
-        (ADAM, STEP, "float(TrainingStepTensor[at])", True),
-        (ADAM, STEP, STEP.replace("[0 for", "[1 for"), False),
-        (ADAM, STEP, "GradientTensor[at]", True),
-        (ADAM, STEP, "GradientTensor[[0 for d in axes(GradientTensor)]]", True),
-    ],
-    ids=[
-        "other sums", "used otherwise", "with a condition", "greatest", "the same twice over",
-        "of one row alone", "another element", "along other dimensions",
-        "a step used otherwise", "at the element", "not the first one", "a float", "the first float",
-    ],
-)  # fmt: skip
-def test_what_rows_are(operator: str, old: str, new: str, fits: bool, tmp_path: Path) -> None:
-    """With statistics or without."""
-    assert (changed(tmp_path, operator, old, new).form_of(Rows) is not None) == fits
-
-
 @pytest.mark.parametrize("width", [33, 50000])
 def test_the_greatest_of_a_row(width: int, device: Any, tmp_path: Path) -> None:
     """In one dispatch, and of the parts of a row that is split."""
-    one = changed(tmp_path, NORM, "sum(abs(", "max(abs(")
+    one = changed(tmp_path, "LP_NORMALIZATION", "sum(abs(", "max(abs(")
     whole = of("FLOAT32", 1, 1, 3, width)
     desc = dmlops.LpNormalization(InputTensor=whole, OutputTensor=whole, Axis=3, P=1, Epsilon=1e-3)
     arrays = {"InputTensor": np.random.default_rng(11).normal(0, 2, whole.Sizes).astype(np.float32)}
@@ -189,6 +156,16 @@ def test_batch_normalizations(sizes: tuple[int, ...], kind: str, device: Any) ->
     for desc in (inference, *of_batches(whole)):
         assert passes(desc) == (2 if sizes[3] == 200 and desc != inference else 1)
         check_results(device, desc, drawn(desc))
+
+
+@pytest.mark.parametrize("sizes", [(1,), (3, 5), (300, 1100), (1024, 1028)], ids=str)
+@pytest.mark.parametrize(("kind", "stored"), [("FLOAT32", "UINT8"), ("FLOAT16", "INT8")])
+def test_groups_share_a_tensor(sizes: tuple[int, ...], kind: str, stored: str, device: Any) -> None:
+    """With more groups than one, or with outputs that are written in words, or neither."""
+    types = {"OutputTensor": stored, "OutputZeroPointTensor": stored}
+    desc = dmlops.make.dynamic_quantize_linear(of(kind, *sizes), **types)
+    values = np.random.default_rng(0).uniform(-3, 5, sizes).astype(kind.lower())
+    check_results(device, desc, {"InputTensor": values}, exact=True)
 
 
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])

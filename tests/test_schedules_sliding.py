@@ -1,54 +1,23 @@
-"""Folds of a sliding window: which are recognized, and their shaders' results."""
+"""Folds of a sliding window: what is slid, and the shaders' results."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.schedules.sliding import Sliding
 from dmlops import TensorDesc, gpu
 from dmlops.gpu import detection
 from dmlops.gpu.plans import sliding
 from gpu_device import device
 from gpu_results import check_results, inputs_of
 from product_cases import RELU, channels_last, convolution
-from schedule_cases import changed
 from spirv_modules import declared_memory
 from tensors import last, of
 
 __all__ = ["device"]
-
-
-ELEMENTS = "InputTensor[at[:2] + position(at[2:], w)] for w in ndindex(WindowSize) if valid(w)"
-
-
-@pytest.mark.parametrize(
-    ("operator", "old", "new", "fits"),
-    [
-        ("MAX_POOLING", "", "", True),
-        ("MAX_POOLING", "max(", "min(", True),
-        ("MAX_POOLING", "max(InputTensor", "max(-InputTensor", True),
-        ("MAX_POOLING2", "", "", True),
-        ("AVERAGE_POOLING1", "", "", True),
-        ("AVERAGE_POOLING1", " / float(count(at[2:]))", "", True),
-        ("LP_POOLING1", "", "", True),
-        ("MAX_POOLING", " if valid(w)", "", False),  # reads past the end
-        ("MAX_POOLING", " if valid(w)", " if valid(w) and w[0] != 1", False),
-        ("MAX_POOLING", "at[:2] + position", "[at[1], at[0]] + position", False),
-        ("MAX_POOLING", "position(at[2:], w)] for", "position(at[2:], w)] * float(w[0]) for", False),
-        ("MAX_POOLING", "max(InputTensor", "InputTensor[at] + max(InputTensor", False),
-        ("AVERAGE_POOLING1", "sum(InputTensor", f"max({ELEMENTS}) + sum(InputTensor", False),
-    ],
-)  # fmt: skip
-def test_folds_under_a_window_are_found(
-    operator: str, old: str, new: str, fits: bool, tmp_path: Path
-) -> None:
-    found = changed(tmp_path, operator, old, new).form_of(Sliding)
-    assert (found is not None and found.tensor == "InputTensor") == fits
 
 
 def pooling(

@@ -1,15 +1,13 @@
-"""Intermediate tensors that share sums of products, and the results of recurrent networks' shaders."""
+"""Recurrent networks, whose intermediate tensors share sums of products: dispatches and results."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dmlgen.schedules.sums import Sums
 from dmlops import TensorDesc, gpu
 from dmlops.gpu.plans import sums
 from dmlops.gpu.plans.tile_cost import Tile
@@ -17,81 +15,8 @@ from gpu_device import device
 from gpu_results import COOPERATIVE, check_cooperative, check_results
 from page_formulas import FORMULAS, Members
 from recurrent_networks import made, network
-from schedule_cases import Variant, operators_with
 
 __all__ = ["device"]
-
-
-def test_only_recurrent_networks_have_such_sums() -> None:
-    """A GRU whose reset gate comes after the product needs no other unit's gate, and one pass for a step."""
-    found = operators_with(Sums)
-    written = {
-        name: [([target for target, _ in one.values], len(one.weights)) for one in form.passes]
-        for name, form in found.items()
-    }
-    assert written == {
-        "RNN": [(["InputProjection"], 1), (["Hidden"], 1)],
-        "GRU": [
-            (["InputProjection"], 1),
-            (["Update", "Reset", "Hidden"], 3),
-            (["Update", "Reset"], 2),
-            (["Hidden"], 1),
-        ],
-        "LSTM": [(["InputProjection"], 1), (["Cell", "Hidden"], 4)],
-    }
-
-
-SECTION = """compute:
-  uses: [recurrent]
-  tensors:
-    Hidden:
-      sizes: states
-      recurrent: true
-      value: >-
-        initial(HiddenInitTensor) if at[0] == 0
-        else act(input_term(0) + {}, 0) if active else previous(Hidden)
-  outputs:
-    OutputSequenceTensor: "Hidden[[step(at[0], at[1], at[2])] + at[1:]] if at[0] < length(at[2]) else 0"
-    OutputSingleTensor: "Hidden[[SequenceLength] + at[1:]]"
-"""
-STATE, WEIGHT = "Hidden[[at[0] - 1, at[1], at[2], k]]", "RecurrenceTensor[[0, at[1], at[3], k]]"
-FIRST_WEIGHT = "RecurrenceTensor[[0, at[1], 0 * at[3], k]]"
-EARLIER_STATE = STATE.replace("- 1", "- 2")
-LOOP = "for k in range(HiddenSize)"
-
-
-@pytest.mark.parametrize(
-    ("part", "count"),
-    [
-        (f"sum({STATE} * {WEIGHT} {LOOP})", 1),
-        (f"sum({WEIGHT} * {STATE} {LOOP})", 1),
-        (f"2 * sum({STATE} * {WEIGHT} {LOOP}) + previous(Hidden)", 1),
-        (f"max(sum({STATE} * {WEIGHT} {LOOP}), sum({STATE} * {FIRST_WEIGHT} {LOOP}))", 2),
-        (f"max({STATE} * {WEIGHT} {LOOP})", 0),
-        (f"sum({STATE} + {WEIGHT} {LOOP})", 0),
-        (f"sum({STATE} * {WEIGHT} {LOOP} if k != 1)", 0),
-        (f"sum({STATE} * {WEIGHT} for k in range(HiddenSize - 1))", 0),
-        (f"sum({STATE} * RecurrenceTensor[[0, at[1], k, at[3]]] {LOOP})", 0),
-        (f"sum({STATE} * BiasTensor[[0, 0, at[3] * 0, k]] {LOOP})", 0),
-        (f"sum({STATE} * {WEIGHT} {LOOP}) + RecurrenceTensor[[0, 0, 0, 0]]", 0),
-        (f"sum({STATE.replace('at[2]', 'at[3] * 0')} * {WEIGHT} {LOOP})", 0),
-        (f"sum({STATE} * {WEIGHT.replace('at[3]', '0')} {LOOP})", 0),
-        (f"sum({STATE} * float(k) * {WEIGHT} {LOOP})", 0),
-        (f"sum({STATE} * {WEIGHT} * {STATE} {LOOP})", 0),
-        (f"sum({STATE} * {WEIGHT} {LOOP}) * sum({EARLIER_STATE} * {WEIGHT} {LOOP})", 0),
-    ],
-    ids=[
-        "as it is", "turned round", "in a term", "of two rows", "greatest", "no product", "not all",
-        "not to the end", "column", "optional weights", "weights again", "both by unit", "none by unit",
-        "its number", "of three", "of two factors",
-    ],
-)  # fmt: skip
-def test_what_sums_are(part: str, count: int, tmp_path: Path) -> None:
-    """A network has the form only if all its intermediate tensors are sums."""
-    form = Variant(tmp_path, "RNN", SECTION.format(part)).form_of(Sums)
-    assert (form is not None) == (count > 0)
-    for one in () if form is None else form.passes[1:]:
-        assert (len(one.weights), one.rows, one.columns) == (count, (3,), (2,))
 
 
 OPTIONAL = ("BiasTensor", "HiddenInitTensor", "SequenceLengthsTensor")

@@ -1,0 +1,748 @@
+# ruff: noqa: E501   (tables)
+"""Definitions that have a form, and others that merely resemble it; those that have one and are run give in
+their shader what the reference, which follows definitions, gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlgen.schedules import schedule_of
+from dmlgen.schedules.aligned import blocked, is_aligned, single
+from dmlgen.schedules.cases import written
+from dmlgen.schedules.contraction import Contraction
+from dmlgen.schedules.reduction import Reduction
+from dmlgen.schedules.rows import Rows
+from dmlgen.schedules.separable import Mode, Separable
+from dmlgen.schedules.sliding import Sliding
+from dmlgen.schedules.sparse_sum import SparseSum
+from dmlgen.schedules.sums import Sums
+from dmlgen.schedules.vector_axis import VectorAxis
+from dmlgen.schedules.views import NO_VIEW, view_before, view_in, view_of
+from dmlops.gpu.plans import gemm_view
+from gpu_device import device
+from product_cases import phases, windows
+from schedule_cases import Arrays, Variant, changed, described, operators_with, planned_by, shader
+from whole_registry import whole_registry
+
+__all__ = ["device"]
+
+Runs = Iterator[tuple[Any, Arrays]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Variants of definitions by name: the texts that each is made of, and what is seen of its form."""
+
+    made: Callable[..., Variant]  # in a folder, of a variant's texts
+    seen: Callable[[Variant], Any]
+    variants: dict[str, tuple[Any, ...]]
+    runs: Callable[[Variant], Runs] = field(default=lambda variant: iter(()))  # of those that have a form
+
+
+def has(kind: type[Any]) -> Callable[[Variant], bool]:
+    return lambda variant: variant.form_of(kind) is not None
+
+
+def section(value: str, let: str = "") -> str:
+    """The definition of OutputTensor, with lines of `let`."""
+    lets = f"  let:\n{let}" if let else ""
+    return f'compute:\n{lets}  outputs:\n    OutputTensor: "{value}"\n'
+
+
+def of(operator: str, text: str = section("{}")) -> Callable[[Path, str], Variant]:
+    """An operator with a text in its section."""
+    return lambda folder, part: Variant(folder, operator, text.format(part))
+
+
+# Maps.
+
+BLOCKS = """compute:
+  let:
+    blocks: "[{} for d in axes(InputTensor)]"
+    block: "[{} for d in axes(InputTensor)]"
+  outputs:
+    OutputTensor: float(InputTensor[at]) * QuantizationTensors[0][block]
+"""
+WHOLE, BLOCK = "InputTensor.Sizes[d] // QuantizationTensors[0].Sizes[d]", "at[d] // blocks[d]"
+
+
+def in_step(variant: Variant) -> bool:
+    """Whether a computation steps through all tensors together."""
+    schedule = variant.schedule
+    assert schedule is not None and schedule.form == "map"
+    return is_aligned(schedule)
+
+
+ALIGNED = Family(lambda folder, *texts: Variant(folder, "DEQUANTIZE", BLOCKS.format(*texts)), in_step, {
+    "as it is": (WHOLE, BLOCK, True),
+    "of a fixed size": ("2", BLOCK, False),
+    "remainders": (WHOLE, "at[d] % blocks[d]", False),
+    "larger ones": (f"{WHOLE} + 1", BLOCK, False),
+    "those of another tensor": ("InputTensor.Sizes[d] // OutputTensor.Sizes[d]", BLOCK, False),
+})  # fmt: skip
+READS = Family(of("ELEMENT_WISE_ADD", section("ATensor[at] + ATensor[{}] + BTensor[at]")), in_step, {
+    "the element": ("at", True),
+    "its mirror image": ("[ATensor.Sizes[d] - 1 - at[d] for d in axes(ATensor)]", False),
+})  # fmt: skip
+
+X = "InputTensor[at]"
+WEIGHT = f"0.5 * (1 + erf({X} * 0.7071067811865476))"
+GATED = f"0 if weight == 0 else {X} * weight"
+
+
+def gelu(folder: Path, value: str, weight: str = WEIGHT) -> Variant:
+    return Variant(folder, "ACTIVATION_GELU", section(value, f'    weight: "{weight}"\n' if weight else ""))
+
+
+GELU = Family(gelu, lambda variant: "Gelu(input)" in shader(variant.registry), {
+    "as it is": (GATED, True),
+    "written out": (f"0 if {WEIGHT} == 0 else {X} * ({WEIGHT})", "", True),
+    "NaN for -infinity": (f"{X} * weight", False),
+    "1 where it is 0": (f"1 if weight == 0 else {X} * weight", False),
+    "0 where it is 1": (f"0 if weight == 1 else {X} * weight", False),
+    "0 elsewhere": (f"0 if weight != 0 else {X} * weight", False),
+    "of magnitudes": (f"0 if weight == 0 else abs({X}) * weight", False),
+    "a sum": (f"0 if weight == 0 else {X} + weight", False),
+    "another constant": (GATED, WEIGHT.replace("0.7071067811865476", "0.7071"), False),
+    "a difference": (GATED, WEIGHT.replace("1 +", "1 -"), False),
+    "another summand": (GATED, WEIGHT.replace("1 +", "2 +"), False),
+    "another factor": (GATED, WEIGHT.replace("0.5 *", "1 *"), False),
+    "another function": (GATED, WEIGHT.replace("erf", "tanh"), False),
+})  # fmt: skip
+SOFTPLUS = Family(
+    lambda folder, value: Variant(
+        folder, "ACTIVATION_PARAMETRIC_SOFTPLUS", section(value, '    z: "Beta * InputTensor[at]"\n')
+    ),
+    lambda variant: "Softplus(z)" in shader(variant.registry),
+    {
+        "as it is": ("max(z, 0) + log1p(exp(-abs(z)))", True),
+        "scaled": ("Alpha * (max(z, 0) + log1p(exp(-abs(z))))", True),
+        **{value: (value, False) for value in (
+            "max(z, 0) - log1p(exp(-abs(z)))", "min(z, 0) + log1p(exp(-abs(z)))",
+            "max(z, 1) + log1p(exp(-abs(z)))", "max(z, 0) + log(exp(-abs(z)))",
+            "max(z, 0) + log1p(expm1(-abs(z)))", "max(z, 0) + log1p(exp(abs(z)))",
+            "max(z, 0) + log1p(exp(-z))", "max(z, 0) + log1p(exp(-abs(2 * z)))",
+        )},
+    },
+)  # fmt: skip
+
+# Products.
+
+LET = {
+    "r": "OutputTensor.DimensionCount",
+    "a(k)": "ATensor[at[:r - 2] + ([at[r - 2], k] if TransA == NONE else [k, at[r - 2]])]",
+    "b(k)": "BTensor[at[:r - 2] + ([k, at[r - 1]] if TransB == NONE else [at[r - 1], k])]",
+    "back(k)": "BTensor[at[:r - 2] + ([K - 1 - k, at[r - 1]] if TransB == NONE else [at[r - 1], K - 1 - k])]",
+    "dot": "sum(a(k) * b(k) for k in range(K))",
+}
+ADDED = "(Beta * CTensor[at] if present(CTensor) else 0)"
+
+
+def gemm(folder: Path, output: str, kept: str = "") -> Variant:
+    """GEMM with another output, and perhaps an intermediate tensor."""
+    lets, text = "", output + kept
+    for name, value in reversed(LET.items()):  # what nothing uses must not be there
+        if re.search(rf"\b{name.partition('(')[0]}\b", text):
+            lets, text = f'    {name}: "{value}"\n{lets}', text + value
+    tensors = f'  tensors:\n    Kept: {{sizes: OutputTensor.Sizes, value: "{kept}"}}\n' if kept else ""
+    whole = f'compute:\n  let:\n{lets}{tensors}  outputs:\n    OutputTensor: "{output}"\n'
+    return Variant(folder, "GEMM", whole)
+
+
+def matrices(variant: Variant) -> Runs:
+    """Both factors as they are, and both transposed."""
+    rng = np.random.default_rng(1)
+    for way, sizes in (("NONE", ((2, 3, 5), (2, 5, 4))), ("TRANSPOSE", ((2, 5, 3), (2, 4, 5)))):
+        a, b = (rng.normal(0, 1, size).astype(np.float32) for size in sizes)
+        arrays = {"ATensor": a, "BTensor": b}
+        members = {"TransA": way, "TransB": way, "Alpha": 0.5, "Beta": 2.0}
+        yield described("GEMM", np.zeros((2, 3, 4), np.float32), arrays, **members), arrays
+
+
+PRODUCTS = Family(gemm, has(Contraction), {
+    "alone": ("dot", True),
+    "scaled": ("Alpha * dot", True),
+    "kept": (f"Kept[at] + {ADDED}", "Alpha * dot", True),
+    "turned round": ("sum(b(k) * a(k) for k in range(K))", True),
+    "used twice": ("dot / (1 + abs(dot))", True),
+    "with a condition": ("sum(a(k) * b(k) for k in range(K) if k != 1)", False),
+    "greatest": ("max(a(k) * b(k) for k in range(K))", False),
+    "of sums": ("sum(a(k) + b(k) for k in range(K))", False),
+    "of one tensor": ("sum(a(k) * a(k) for k in range(K))", False),
+    "backward": ("sum(a(k) * back(k) for k in range(K))", False),
+    "of three": ("sum(2 * a(k) * b(k) for k in range(K))", False),
+    "with more in it": (f"sum(a(k) * b(k) + {ADDED} for k in range(K))", False),
+    "from the second on": ("sum(a(k) * b(k) for k in range(1, K))", False),
+    "over two loops": ("sum(a(k) * b(k) for k in range(K) for j in range(2))", False),
+    "two sums": ("dot + sum(a(k) for k in range(K))", False),
+    "a factor again": ("dot + a(0)", False),
+    "read elsewhere": ("Kept[at[:r - 1] + [0]]", "dot", False),
+}, matrices)  # fmt: skip
+
+LEFT = "ATensor[at[:r - 1] + [k]]"
+ZERO = "zero(AZeroPointTensor, row_axis(AZeroPointTensor), at[r - 2])"
+OTHER = "zero(BZeroPointTensor, column_axis(BZeroPointTensor), at[r - 1])"
+RIGHT = f"(BTensor[at[:r - 2] + [k, at[r - 1]]] - {OTHER})"
+BYTES = Family(
+    of("MATRIX_MULTIPLY_INTEGER", "compute:\n  uses: [quantized]\n  let:\n    r: OutputTensor.DimensionCount\n"
+       '  outputs:\n    OutputTensor: "convert(sum({} for k in range(K)), OutputTensor)"\n'),
+    lambda variant: (found := variant.form_of(Contraction)) is not None and found.of_bytes,
+    {
+        "as it is": (f"({LEFT} - {ZERO}) * {RIGHT}", True),
+        "turned round": (f"{RIGHT} * ({LEFT} - {ZERO})", True),
+        "no zero point": (f"{LEFT} * {RIGHT}", True),
+        "of each": (f"({LEFT} - {ZERO.replace('at[r - 2]', 'k')}) * {RIGHT}", False),
+        "plus": (f"({LEFT} + {ZERO}) * {RIGHT}", False),
+        "twice": (f"({LEFT} - 2 * {ZERO}) * {RIGHT}", False),
+        "squares": (f"{RIGHT} * {RIGHT}", False),
+        "of three": (f"({LEFT} - {ZERO}) * {RIGHT} * 2", False),
+    },
+)  # fmt: skip
+
+
+def convolution(folder: Path, old: str, new: str) -> Variant:
+    return changed(folder, "CONVOLUTION", old, new)
+
+
+def factors(variant: Variant) -> Any:
+    """The tensors of both factors of a sum over a window."""
+    found = variant.form_of(Contraction)
+    assert variant.form is None
+    return None if found is None or found.window is None else (found.left.tensor, found.right.tensor)
+
+
+CHANNELS = "for k in range(inputs) if reads_input(w)"
+STEP = "w[d] * Dilations[d]"
+PRODUCT = ("InputTensor[[at[0], input_channel(k)] + position(w)]", "filter(k, w)")
+FILTERED = ("FilterTensor", "InputTensor")
+WINDOWS = Family(convolution, factors, {
+    "as it is": ("", "", FILTERED),
+    "turned round": (" * ".join(PRODUCT), " * ".join(PRODUCT[::-1]), FILTERED),
+    "added otherwise": (f"at[d + 2] * Strides[d] + {STEP}", f"{STEP} + Strides[d] * at[d + 2]", FILTERED),
+    "without dilations": (STEP, "w[d]", FILTERED),
+    "with a gap": (CHANNELS, f"{CHANNELS} and w[0] != 1", None),
+    "without a channel": (CHANNELS, CHANNELS.replace("inputs", "1, inputs"), None),
+    "greatest": ('total: "sum(', 'total: "max(', None),
+    "of three": ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w", None),
+})  # fmt: skip
+FORWARD, BACKWARD = windows("FLOAT32")["whole places"], phases("FLOAT32")["backward, in twos"]
+
+
+def directions(variant: Variant) -> tuple[bool, bool]:
+    """Whether tiles apply to convolutions forward, and backward."""
+    inputs = planned_by(variant.registry).inputs
+    return inputs(FORWARD, 0).factors.applies, inputs(BACKWARD, 0).factors.applies
+
+
+DIRECTIONS = Family(convolution, directions, {
+    "squares of places": ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if", (False, True)),
+    "of squares": ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w", (False, True)),
+    "remainder 1": ("% Strides[d] == 0", "% Strides[d] == 1", (True, False)),
+    "another divisor": ("% Strides[d] == 0", "% Dilations[d] == 0", (True, False)),
+    "another quotient": ("// Strides[d] for", "// (Strides[d] + 1) for", (True, False)),
+    "any": ("all(strided_position(w)", "any(strided_position(w)", (True, False)),
+    "the group": ("[input_channel(k), channel[1]]", "[input_channel(k), channel[0]]", (True, False)),
+    "not by channels": ("[input_channel(k), channel[1]]", "[at[1], channel[1]]", (True, False)),
+})  # fmt: skip
+
+NETWORK = """compute:
+  uses: [recurrent]
+  tensors:
+    Hidden:
+      sizes: states
+      recurrent: true
+      value: >-
+        initial(HiddenInitTensor) if at[0] == 0
+        else act(input_term(0) + {}, 0) if active else previous(Hidden)
+  outputs:
+    OutputSequenceTensor: "Hidden[[step(at[0], at[1], at[2])] + at[1:]] if at[0] < length(at[2]) else 0"
+    OutputSingleTensor: "Hidden[[SequenceLength] + at[1:]]"
+"""
+STATE, GATE = "Hidden[[at[0] - 1, at[1], at[2], k]]", "RecurrenceTensor[[0, at[1], at[3], k]]"
+FIRST_GATE = "RecurrenceTensor[[0, at[1], 0 * at[3], k]]"
+LOOP = "for k in range(HiddenSize)"
+
+
+def gates(variant: Variant) -> int:
+    """The number of factors that the states before are multiplied by; 0 unless all tensors are sums."""
+    form = variant.form_of(Sums)
+    if form is None:
+        return 0
+    (one,) = form.passes[1:]
+    assert (one.rows, one.columns) == ((3,), (2,))
+    return len(one.weights)
+
+
+RECURRENCES = Family(of("RNN", NETWORK), gates, {
+    "as it is": (f"sum({STATE} * {GATE} {LOOP})", 1),
+    "turned round": (f"sum({GATE} * {STATE} {LOOP})", 1),
+    "in a term": (f"2 * sum({STATE} * {GATE} {LOOP}) + previous(Hidden)", 1),
+    "of two rows": (f"max(sum({STATE} * {GATE} {LOOP}), sum({STATE} * {FIRST_GATE} {LOOP}))", 2),
+    "greatest": (f"max({STATE} * {GATE} {LOOP})", 0),
+    "no product": (f"sum({STATE} + {GATE} {LOOP})", 0),
+    "not all": (f"sum({STATE} * {GATE} {LOOP} if k != 1)", 0),
+    "not to the end": (f"sum({STATE} * {GATE} for k in range(HiddenSize - 1))", 0),
+    "column": (f"sum({STATE} * RecurrenceTensor[[0, at[1], k, at[3]]] {LOOP})", 0),
+    "optional weights": (f"sum({STATE} * BiasTensor[[0, 0, at[3] * 0, k]] {LOOP})", 0),
+    "weights again": (f"sum({STATE} * {GATE} {LOOP}) + RecurrenceTensor[[0, 0, 0, 0]]", 0),
+    "both by unit": (f"sum({STATE.replace('at[2]', 'at[3] * 0')} * {GATE} {LOOP})", 0),
+    "none by unit": (f"sum({STATE} * {GATE.replace('at[3]', '0')} {LOOP})", 0),
+    "its number": (f"sum({STATE} * float(k) * {GATE} {LOOP})", 0),
+    "of three": (f"sum({STATE} * {GATE} * {STATE} {LOOP})", 0),
+    "of two factors": (f"sum({STATE} * {GATE} {LOOP}) * sum({STATE.replace('- 1', '- 2')} * {GATE} {LOOP})", 0),
+})  # fmt: skip
+
+# Windows and taps.
+
+ELEMENTS = "InputTensor[at[:2] + position(at[2:], w)] for w in ndindex(WindowSize) if valid(w)"
+MAXIMUM, MEAN = "MAX_POOLING", "AVERAGE_POOLING1"
+SLIDING = Family(changed, has(Sliding), {
+    "greatest": (MAXIMUM, "", "", True),
+    "least": (MAXIMUM, "max(", "min(", True),
+    "negative": (MAXIMUM, "max(InputTensor", "max(-InputTensor", True),
+    "with indices": ("MAX_POOLING2", "", "", True),
+    "mean": (MEAN, "", "", True),
+    "sum": (MEAN, " / float(count(at[2:]))", "", True),
+    "norm": ("LP_POOLING1", "", "", True),
+    "past the end": (MAXIMUM, " if valid(w)", "", False),
+    "with a gap": (MAXIMUM, " if valid(w)", " if valid(w) and w[0] != 1", False),
+    "of another channel": (MAXIMUM, "at[:2] + position", "[at[1], at[0]] + position", False),
+    "times its place": (MAXIMUM, "position(at[2:], w)] for", "position(at[2:], w)] * float(w[0]) for", False),
+    "beside an element": (MAXIMUM, "max(InputTensor", "InputTensor[at] + max(InputTensor", False),
+    "two folds": (MEAN, "sum(InputTensor", f"max({ELEMENTS}) + sum(InputTensor", False),
+})  # fmt: skip
+
+RESAMPLED = of("RESAMPLE1", 'compute:\n  uses: [resample]\n  outputs:\n    OutputTensor: "{}"\n')
+NEXT = "[at[d] + 1 for d in range(dims)]"
+BOX = f"for p in ndindex([at[d] for d in range(dims)], {NEXT})"
+LATER = "all(p[d] > 0 for d in range(dims))"
+TURNED = "[at[dims - 1 - d] for d in range(dims)]"
+ELEMENT, TAP = "float(InputTensor[p])", "weights(p) * float(InputTensor[p])"
+
+
+def totals(variant: Variant) -> Any:
+    """The number of sums, and whether these may also be sums along one axis after the others."""
+    form = variant.form_of(Separable)
+    if form is None:
+        return None
+    (mode,) = form.modes
+    return len(mode.totals), mode.combined is not None
+
+
+TAPS = Family(RESAMPLED, totals, {
+    "as it is": (f"convert(sum({TAP} {BOX}), OutputTensor)", (1, True)),
+    "turned round": (f"convert(sum({ELEMENT} * weights(p) {BOX}), OutputTensor)", (1, True)),
+    "without weights": (f"convert(sum({ELEMENT} {BOX}), OutputTensor)", (1, True)),
+    "some of them": (f"convert(sum({ELEMENT} {BOX} if {LATER}), OutputTensor)", (1, True)),
+    "a mean": (f"convert(sum({TAP} {BOX}) / sum(weights(p) {BOX}), OutputTensor)", (2, True)),
+    "a mean turned round": (f"convert(sum(weights(p) {BOX}) / sum({TAP} {BOX}), OutputTensor)", (2, False)),
+    "one element": ("InputTensor[[at[d] // 2 for d in range(dims)]]", (0, False)),
+    "a multiple": (f"convert(2 * sum({ELEMENT} {BOX}), OutputTensor)", (1, False)),
+    "and more": (f"convert(sum({ELEMENT} {BOX}) + 1, OutputTensor)", (1, False)),
+    "of magnitudes": (f"convert(sum(abs({ELEMENT}) {BOX}), OutputTensor)", (1, False)),
+    "rounded otherwise": (f"quantize(sum({TAP} {BOX}), OutputTensor)", (1, False)),
+    "greatest": (f"convert(max({TAP} {BOX}), OutputTensor)", None),
+    "no product": (f"convert(sum(weights(p) + {ELEMENT} {BOX}), OutputTensor)", None),
+    "weighted along one axis": (f"convert(sum({ELEMENT} * float(p[0]) {BOX}), OutputTensor)", None),
+    "squares": (f"convert(sum({ELEMENT} * {ELEMENT} {BOX}), OutputTensor)", None),
+    "made of where it is": (f"convert(sum({ELEMENT} {BOX}) * float(at[0]), OutputTensor)", None),
+    "another dimension's": (f"convert(sum({ELEMENT} for p in ndindex({TURNED}, {NEXT})), OutputTensor)", None),
+    "turned": (f"InputTensor[{TURNED}]", None),
+    "not a list for all": ("InputTensor[[at[d] for d in range(dims - 1)] + [0]]", None),
+})  # fmt: skip
+
+
+def region(folder: Path, value: str) -> Variant:
+    """ROI_POOLING with another value, where f(r) is a coordinate of region r."""
+    let = '    f(r): "ROITensor[[0, 0, r, 1]]"\n' if "f(" in value else ""
+    return Variant(folder, "ROI_POOLING", section(value, let))
+
+
+TERMS = "sum({} for r in range(RoiCount) for o in ndindex(ROITensor.Sizes[2:]) if {})"
+CELLS = "at[2] > o[0] and at[3] > o[1]"
+SPARSE = Family(lambda folder, *texts: region(folder, TERMS.format(*texts)), has(SparseSum), {
+    "regions": ("f(r)", "float(at[2]) > f(r) and float(at[3]) < f(r)", True),
+    "cells": ("f(r) * f(at[1])", f"at[0] == r and {CELLS}", True),
+    "with one more condition": ("f(r)", f"{CELLS} and f(r) > f(at[1])", True),
+    "with one of two coordinates": ("f(r)", f"{CELLS} and at[2] + at[3] > r", True),
+    "one test": ("f(r)", "at[2] > o[0]", False),
+    "one test of one coordinate": ("f(r)", "at[2] + at[3] > r and at[0] == r", False),
+    "all coordinates tested": ("f(r)", f"at[0] == r and at[1] == r and {CELLS}", False),
+    "one of two tests": ("f(r)", "at[2] > o[0] or at[3] > o[1]", False),
+})  # fmt: skip
+VECTORS = Family(region, has(VectorAxis), {
+    "sum": ("sum(InputTensor[[r, at[1], at[2], at[3]]] * f(r) for r in range(RoiCount))", True),
+    "greatest": ("max(InputTensor[[0, at[1]] + p] for p in ndindex(at[2:])) if f(at[0]) > 0 else 0", True),
+    "quotient": ("InputTensor[[0, at[1], at[2], 0]] / sum(f(r) for r in range(RoiCount))", True),
+    "other weights": ("sum(InputTensor[[r, at[1], 0, at[3]]] * f(at[1]) for r in range(RoiCount))", False),
+    "shifted": ("sum(InputTensor[[r, at[1] + 1, 0, 0]] for r in range(RoiCount))", False),
+    "twice": ("sum(InputTensor[[r, at[1], at[1], 0]] for r in range(RoiCount))", False),
+    "of a function": ("sum(abs(InputTensor[[r, at[1], 0, 0]]) for r in range(RoiCount))", False),
+    "in a condition": ("sum(f(r) for r in range(RoiCount) if InputTensor[[r, at[1], 0, 0]] > 0)", False),
+    "another box": ("max(InputTensor[[0, at[1]] + p] for p in ndindex(at[1:3]))", False),
+})  # fmt: skip
+
+# Rows.
+
+NORM, ADAM = "LP_NORMALIZATION", "ADAM_OPTIMIZER"
+OF_STEP = "float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])"
+ROWS = Family(changed, has(Rows), {
+    "other sums": (NORM, "InputTensor[over(r)] * InputTensor[over(r)]", "abs(InputTensor[over(r)])", True),
+    "used otherwise": (NORM, "max(Norm[here], Epsilon)", "(Norm[here] + abs(InputTensor[at]) + Epsilon)", True),
+    "with a condition": (NORM, "extent)) if P == 1", "extent) if InputTensor[over(r)] > 0) if P == 1", False),
+    "greatest": (NORM, "sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", True),
+    "the same twice over": (NORM, "sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[over(over(r))])", True),
+    "of one row alone": (NORM, "sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[r])", False),
+    "another element": (NORM, "InputTensor[at] / max", "InputTensor[here] / max", False),
+    "along other dimensions": (NORM, "reduced(d): d == Axis", "reduced(d): InputTensor.Sizes[d] != 1", True),
+    "a step used otherwise": (ADAM, "pow(Beta1, t)", "pow(Beta1, 2 * t)", True),
+    "at the element": (ADAM, OF_STEP, "float(TrainingStepTensor[at])", True),
+    "not the first one": (ADAM, OF_STEP, OF_STEP.replace("[0 for", "[1 for"), False),
+    "a float": (ADAM, OF_STEP, "GradientTensor[at]", True),
+    "the first float": (ADAM, OF_STEP, "GradientTensor[[0 for d in axes(GradientTensor)]]", True),
+})  # fmt: skip
+
+TENSOR = """compute:
+  tensors:
+    Total: {{sizes: "{}", value: "{}"}}
+  outputs:
+    OutputTensor: "quantize(InputTensor[at] + Total[[0]], OutputTensor)"
+    OutputScaleTensor: "Total[[0]]"
+    OutputZeroPointTensor: "convert(0, OutputZeroPointTensor)"
+"""
+ALL = "for p in ndindex(InputTensor.Sizes)"
+
+
+def whole_tensor(folder: Path, value: str, sizes: str = "[1]") -> Variant:
+    return Variant(folder, "DYNAMIC_QUANTIZE_LINEAR", TENSOR.format(sizes, value))
+
+
+WHOLE_TENSORS = Family(whole_tensor, has(Rows), {
+    "greatest": (f"max(InputTensor[p] {ALL})", True),
+    "sum": (f"sum(InputTensor[p] {ALL})", True),
+    "made of two": (f"2.0 * max(abs(InputTensor[p]) {ALL}) + min(InputTensor[p] {ALL})", True),
+    "product": (f"product(InputTensor[p] {ALL})", False),
+    "of some": (f"max(InputTensor[p] {ALL} if InputTensor[p] > 0)", False),
+    "one more": (f"max(InputTensor[p] {ALL}) + InputTensor[[0 for d in axes(InputTensor)]]", False),
+    "twice": (f"max(InputTensor[p] {ALL})", "[2]", False),
+    "of another box": ("max(InputTensor[p] for p in ndindex([1 for d in axes(InputTensor)]))", False),
+})  # fmt: skip
+
+RANDOM = np.random.default_rng(5)
+NUMBERS = RANDOM.normal(0, 3, (3, 4, 5)).astype(np.float32)
+TIES = RANDOM.integers(0, 3, (3, 4, 5)).astype(np.float32)
+WHEN = "    when: Function not in (ARGMAX, ARGMIN)\n"  # of the rule that input and output have one type
+MEMBERS = {"REDUCE": {"Function": "SUM"}, "ARGMAX": {"AxisDirection": "INCREASING"}}
+REDUCED = "reduced(d): any(Axes[i] == d for i in range(len(Axes)))"
+ROW, IN_ROW = "InputTensor[over(r)]", "for r in ndindex(extent)"
+
+
+def reduction(
+    folder: Path, operator: str, output: str, let: tuple[str, ...] = (REDUCED,), tensors: tuple[str, ...] = (),
+    uses: str = "normalization", replaced: dict[str, str] | None = None,
+) -> Variant:  # fmt: skip
+    """An operator with axes; REDUCE has one type, unless what is replaced says otherwise."""
+    parts = {"let": let, "tensors": tensors, "outputs": (f'OutputTensor: "{output}"',)}
+    lines = (f"  {key}:\n" + "".join(f"    {one}\n" for one in part) for key, part in parts.items() if part)
+    default = {WHEN: ""} if operator == "REDUCE" else {}
+    text = f"compute:\n  uses: [{uses}]\n{''.join(lines)}"
+    return Variant(folder, operator, text, default if replaced is None else replaced)
+
+
+def rows(variant: Variant) -> Runs:
+    """Along two axes, with equal elements and without, and of integers if it reduces."""
+    operator = variant.operator.name
+    for array in (NUMBERS, TIES, *([TIES.astype(np.int32)] if operator == "REDUCE" else [])):
+        output = np.zeros(array.shape if operator.startswith("ACTIVATION") else (1, 4, 1), array.dtype)
+        output = output.astype(np.uint32) if operator == "ARGMAX" else output
+        arrays = {"InputTensor": array}
+        desc = described(operator, output, arrays, AxisCount=2, Axes=[0, 2], **MEMBERS.get(operator, {}))
+        yield desc, arrays
+
+
+SOFTMAX, HARDMAX, SOFT = "ACTIVATION_SOFTMAX1", "ACTIVATION_HARDMAX1", "normalization, softmax"
+FIRST = f'First: {{sizes: kept, type: int, value: "ravel_index(argmax({ROW} {IN_ROW}), extent)"}}'
+OWN = "ravel_index([at[d] if reduced(d) else 0 for d in axes(InputTensor)], extent)"
+POWERS = f'Sum: {{sizes: kept, value: "sum(exp({ROW}) {IN_ROW})"}}'
+BACK = (REDUCED, 'turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"')
+EITHER = (
+    REDUCED,
+    'turned(r): "r if AxisDirection == DECREASING else [extent[d] - 1 - r[d] for d in axes(InputTensor)]"',
+)
+LAST_OF_TURNED = f"turned(argmax(InputTensor[over(turned(r))] {IN_ROW}))"
+LAST = f'Last: {{sizes: kept, type: int, value: "ravel_index({LAST_OF_TURNED}, extent)"}}'
+OTHERS, ABOVE = (
+    f"reduced(d): {text} for i in range(len(Axes)))" for text in ("all(Axes[i] != d", "any(Axes[i] < d")
+)
+TOP = f'Top: {{sizes: kept, value: "max({ROW} {IN_ROW})"}}'
+PEAK = f'Peak: {{sizes: kept, value: "finite(min({ROW} {IN_ROW}))"}}'
+STEEP = f'Sum: {{sizes: kept, value: "sum(exp(2 * ({ROW} - Peak[at])) {IN_ROW})"}}'
+BELOW = f'Sum: {{sizes: kept, value: "sum(exp({ROW} - Top[at]) {IN_ROW})"}}'
+ALONG = (
+    'Top: {sizes: "replace(InputTensor.Sizes, Axes[0], 1)", value: "finite(max(line(i) for i in range(length)))"}',
+    'Total: {sizes: "replace(InputTensor.Sizes, Axes[0], 1)", value: "sum(exp(line(i) - Top[at]) for i in range(length))"}',
+)
+LINE = (
+    "finite(x): 0 if is_infinity(x) else x", "length: InputTensor.Sizes[Axes[0]]",
+    'line(i): "InputTensor[replace(at, Axes[0], i)]"', 'row: "replace(at, Axes[0], 0)"',
+)  # fmt: skip
+MOST = (REDUCED, 'most: "[extent[d] - 1 if reduced(d) else 1 for d in axes(InputTensor)]"')
+
+
+def of_reductions(variant: Variant) -> bool:
+    found = variant.form_of(Rows) is not None or variant.form_of(Reduction) is not None
+    assert found or variant.form is None
+    return found
+
+
+REDUCTIONS = Family(reduction, of_reductions, {
+    "softmax": (SOFTMAX, "exp(InputTensor[at] - Peak[here]) / Sum[here]", (REDUCED,), (), SOFT, True),
+    "twice softmax": (SOFTMAX, "2 * exp(InputTensor[at] - Peak[here]) / Sum[here]", (REDUCED,), (), SOFT, True),
+    "log-softmax": (SOFTMAX, "InputTensor[at] - (Peak[here] + log(Sum[here]))", (REDUCED,), (), SOFT, True),
+    "distance from the logarithm of the sum": (SOFTMAX, "abs(InputTensor[at] - log(Sum[here]) - Peak[here])", (REDUCED,), (), SOFT, True),
+    "shifted below alone": (SOFTMAX, "exp(InputTensor[at]) / Sum[here]", (REDUCED,), (), SOFT, True),
+    "without a peak": (SOFTMAX, "exp(InputTensor[at]) / Sum[here]", (REDUCED,), (POWERS,), True),
+    "without a tensor": (SOFTMAX, f"InputTensor[at] / sum(abs({ROW}) {IN_ROW})", True),
+    "deviation": (SOFTMAX, f"InputTensor[at] - sum({ROW} {IN_ROW}) / count", True),
+    "the other axes": (SOFTMAX, f"InputTensor[at] / sum({ROW} {IN_ROW})", (OTHERS,), True),
+    "the axes above": (SOFTMAX, f"InputTensor[at] / sum({ROW} {IN_ROW})", (ABOVE,), True),
+    "the total for each element": (SOFTMAX, f"sum({ROW} {IN_ROW})", True),
+    "two totals": (SOFTMAX, f"InputTensor[at] * sum({ROW} {IN_ROW}) - sum(abs({ROW}) {IN_ROW})", True),
+    "hardmax": (HARDMAX, f"First[here] == {OWN}", (REDUCED,), (FIRST,), True),
+    "last of the greatest": (HARDMAX, f"Last[here] == {OWN}", BACK, (LAST,), True),
+    "sum": ("REDUCE", f"convert(sum({ROW} {IN_ROW}), OutputTensor)", True),
+    "greatest": ("REDUCE", f"convert(max({ROW} {IN_ROW}), OutputTensor)", True),
+    "half the square of a norm": ("REDUCE", f"convert(0.5 * sum({ROW} * {ROW} {IN_ROW}), OutputTensor)", True),
+    "place of the least": ("ARGMAX", f"ravel_index(argmin({ROW} {IN_ROW}), extent)", True),
+    "the other direction": ("ARGMAX", f"ravel_index({LAST_OF_TURNED}, extent)", EITHER, True),
+    "no care for infinity": (SOFTMAX, "exp(InputTensor[at] - Top[here]) / Sum[here]", (REDUCED,), (TOP, BELOW), False),
+    "after the least": (SOFTMAX, "exp(InputTensor[at] - Peak[here]) / Sum[here]", (REDUCED,), (PEAK,), SOFT, False),
+    "twice as steep": (SOFTMAX, "exp(2 * (InputTensor[at] - Peak[here])) / Sum[here]", (REDUCED,), (STEEP,), SOFT, False),
+    "some elements": (SOFTMAX, f"InputTensor[at] / sum({ROW} {IN_ROW} if {ROW} > 0)", False),
+    "one axis by replacing": (SOFTMAX, "exp(InputTensor[at] - Top[row]) / Total[row]", LINE, ALONG, False),
+    "another element of the row": (SOFTMAX, f"InputTensor[here] / sum({ROW} {IN_ROW})", False),
+    "all but the last": (SOFTMAX, f"InputTensor[at] - sum({ROW} for r in ndindex(most))", MOST, False),
+    "all but the greatest": (HARDMAX, f"First[here] != {OWN}", (REDUCED,), (FIRST,), False),
+    "mean of integers": ("REDUCE", f"convert(sum(float({ROW}) {IN_ROW}) / count, OutputTensor)", False),
+    "of no type that rules demand": ("REDUCE", f"convert(sum({ROW} {IN_ROW}), OutputTensor)", (REDUCED,), (), "normalization", {}, False),
+    "difference of extremes": ("REDUCE", f"convert(max({ROW} {IN_ROW}) - min({ROW} {IN_ROW}), OutputTensor)", False),
+    "weighted": ("REDUCE", f"convert(sum(float(ravel_index(r, extent)) * float({ROW}) {IN_ROW}), OutputTensor)", False),
+    "from the other end": ("REDUCE", f"convert(InputTensor[over([extent[d] - 1 for d in axes(InputTensor)])] + max({ROW} {IN_ROW}), OutputTensor)", False),
+    "of magnitudes": ("ARGMAX", f"ravel_index(argmax(abs({ROW}) {IN_ROW}), extent)", False),
+    "counted from the end": ("ARGMAX", f"ravel_index(turned(argmax({ROW} {IN_ROW})), extent)", BACK, False),
+    "place in the whole tensor": ("ARGMAX", f"ravel_index(over(argmax({ROW} {IN_ROW})), InputTensor.Sizes)", False),
+}, rows)  # fmt: skip
+
+# Scans.
+
+SIZE, ENTRY = "InputTensor.Sizes[Axis]", "InputTensor[replace(at, Axis, i)]"
+ENDS = f"""\
+    start: 0 if AxisDirection == INCREASING else at[Axis] + 1 if HasExclusiveSum else at[Axis]
+    end: {SIZE} if AxisDirection == DECREASING else at[Axis] if HasExclusiveSum else at[Axis] + 1
+"""
+BY_FLAG = (
+    f"    start: at[Axis] if HasExclusiveSum else 0\n    end: {SIZE} if HasExclusiveSum else at[Axis] + 1\n"
+)
+BY_DIRECTION = "    end: at[Axis] if AxisDirection == DECREASING else at[Axis] + 1\n"
+TWO_MEMBERS = "at[Axis] + 1 if HasExclusiveSum and AxisDirection == DECREASING else at[Axis]"
+
+
+def lines(variant: Variant) -> Runs:
+    """Both directions, with the element and without."""
+    operator, arrays = variant.operator.name, {"InputTensor": NUMBERS / 2}
+    flag = "HasExclusiveSum" if operator == "CUMULATIVE_SUMMATION" else "HasExclusiveProduct"
+    for direction, is_exclusive in product(("INCREASING", "DECREASING"), (False, True)):
+        members = {"Axis": 1, "AxisDirection": direction, flag: is_exclusive}
+        yield described(operator, NUMBERS, arrays, **members), arrays
+
+
+def scan(folder: Path, output: str, let: str = "", operator: str = "CUMULATIVE_SUMMATION") -> Variant:
+    return Variant(folder, operator, section(output, let))
+
+
+SCANS = Family(scan, lambda variant: variant.form, {
+    "sum": (f"sum({ENTRY} for i in range(start, end))", ENDS, "scan"),
+    "product": (f"product({ENTRY} for i in range(start, end))", ENDS.replace("Sum", "Product"), "CUMULATIVE_PRODUCT", "scan"),
+    "always with": (f"sum({ENTRY} for i in range(1 + at[Axis]))", "scan"),
+    "always without, backward": (f"sum({ENTRY} for i in range(at[Axis] + 1, {SIZE}))", "scan"),
+    "backward by a flag": (f"sum({ENTRY} for i in range(start, end))", BY_FLAG, "scan"),
+    "without by direction": (f"sum({ENTRY} for i in range(end))", BY_DIRECTION, "scan"),
+    "of squares": (f"sum({ENTRY} * {ENTRY} for i in range(at[Axis] + 1))", None),
+    "greatest": (f"max({ENTRY} for i in range(at[Axis] + 1))", None),
+    "of all others": (f"sum({ENTRY} for i in range({SIZE}) if i != at[Axis])", None),
+    "by a condition": (f"sum({ENTRY} for i in range({SIZE}) if i <= at[Axis])", None),
+    "backward by a condition": (f"sum({ENTRY} for i in range({SIZE}) if i >= at[Axis] and i != 9)", None),
+    "one more": (f"sum({ENTRY} for i in range(min(at[Axis] + 2, {SIZE})))", None),
+    "from the second on": (f"sum({ENTRY} for i in range(1, at[Axis] + 1))", None),
+    "of all": (f"sum({ENTRY} for i in range({SIZE}))", None),
+    "of itself": ("sum(InputTensor[replace(at, Axis, at[Axis])] for i in range(at[Axis] + 1))", None),
+    "along another axis": (f"sum({ENTRY} for i in range(at[0] + 1))", None),
+    "by two members": (f"sum({ENTRY} for i in range({TWO_MEMBERS}))", None),
+    "and more": (f"sum({ENTRY} for i in range(at[Axis] + 1)) + InputTensor[at]", None),
+}, lines)  # fmt: skip
+
+# Views of tensors in attention.
+
+NAMES = "Query Key Value StackedQueryKey StackedKeyValue StackedQueryKeyValue PastKey PastValue Output"
+PLACES = {f"{name}Tensor": number for number, name in enumerate(NAMES.split())}
+HEADS = "KeyValueHeads: HeadCount\n"
+QUERY = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
+FLAT = QUERY.format("h * HeadSize + e")
+
+
+def attention(folder: Path, old: str, new: str) -> Variant:
+    return changed(folder, "MULTIHEAD_ATTENTION", old, new)
+
+
+def seen_by(view: Callable[..., Any], *names: str) -> Callable[[Variant], tuple[bool, ...]]:
+    """Whether intermediate tensors of the shader are views."""
+
+    def seen(variant: Variant) -> tuple[bool, ...]:
+        tensors = {one.name: one.value for one in variant.lowered.defines.tensors}
+        return tuple(view(written(tensors[name], {}), PLACES) != NO_VIEW for name in names)
+
+    return seen
+
+
+QUERIES = Family(
+    lambda folder, query: attention(folder, HEADS, f'{HEADS}    query(b, h, s, e): "{query}"\n'),
+    seen_by(view_of, "Query", "PresentKey", "Context"),
+    {query: (query, (fits, True, False)) for query, fits in {
+        FLAT: True,
+        QUERY.format("e * Heads + h"): True,
+        QUERY.format("ravel_index([h, HeadSize - 1 - e], [Heads, HeadSize])"): True,
+        f"{FLAT} if in_bounds([s, h], [SequenceLength, 2]) else 0": True,
+        f"{FLAT} if HeadCount > 1 else 0": True,
+        QUERY.format("h * e"): False,
+        QUERY.format("h * HeadSize + at[min(HeadCount, 3)]"): False,
+        QUERY.format("ravel_index([h, e % HeadSize], [Heads, HeadSize])"): False,
+        f"{FLAT} * 2": False,
+        f"{FLAT} if s > 0 else 0": False,
+    }.items()},
+)  # fmt: skip
+OLD_KEYS = Family(  # without limits, nothing says which keys are not new ones
+    lambda folder, old: attention(folder, HEADS, f'{HEADS}    is_past(P, c): "{old}"\n'),
+    seen_by(view_before, "PresentKey", "Query", "Context"),
+    {old: (old, (fits, False, False)) for old, fits in {
+        "present(P) and c[2] < PastSequenceLength": True,
+        "2 * c[2] < 7 and c[1] < 2": True,
+        "c[2] < PastSequenceLength or c[1] < 2": False,
+        "present(P) and c[2] < c[1]": False,
+        "present(P) and c[2] % 2 < 1": False,
+        "present(P)": False,
+    }.items()},
+)  # fmt: skip
+
+
+def is_view_in(variant: Variant) -> bool:
+    """Whether the output is where all entries of the intermediate tensor go."""
+    output = variant.lowered.defines.outputs["OutputTensor"]
+    return view_in("OutputTensor", output, "Context", PLACES) != NO_VIEW
+
+
+HEAD, INNER = "unravel_index(at[2], [Heads, 4])[0]", "unravel_index(at[2], [Heads, 4])[1]"
+OUTPUTS = Family(
+    lambda folder, place: attention(folder, "MergedHeads[align(at, 3, 0)]", f"Context[{place}]"),
+    is_view_in,
+    {place: (place, fits) for place, fits in {
+        f"[at[0], {HEAD}, at[1], {INNER}]": True,
+        "align(at, 4, 0)": True,
+        "[at[0], at[1], at[2], at[2]]": False,
+        "[at[0], at[1], at[2], 0]": False,
+        f"[at[0], {INNER}, at[1], unravel_index(at[2], [Heads, 8])[0]]": False,
+        f"[at[0], {HEAD}, at[1], at[2] % 4]": False,
+        "[at[1], at[2], at[3], at[4]]": False,
+    }.items()},
+)  # fmt: skip
+
+FAMILIES = {name.lower(): one for name, one in list(globals().items()) if isinstance(one, Family)}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize(
+    ("family", "name"), [(family, name) for family, one in FAMILIES.items() for name in one.variants]
+)
+def test_what_has_a_form(
+    family: str, name: str, device: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 0)  # small products have tiles, too
+    one = FAMILIES[family]
+    *texts, expected = one.variants[name]
+    variant = one.made(tmp_path, *texts)
+    assert one.seen(variant) == expected
+    for desc, arrays in one.runs(variant) if expected else ():
+        found, wanted = (run(desc, arrays)["OutputTensor"] for run in (
+            lambda *given: variant.by_shader(*given, device), variant.by_definition,
+        ))  # fmt: skip
+        np.testing.assert_allclose(found, wanted, 2e-5, 1e-6)
+
+
+# What the registry's operators have.
+
+
+def test_scales_are_of_blocks_or_of_all_elements() -> None:
+    registry = whole_registry()
+    found: dict[str, Any] = {one.name: schedule_of(registry, one) for one in registry.operators}
+    for name in ("QUANTIZE", "DEQUANTIZE"):
+        assert is_aligned(found[name])
+        assert sorted(blocked(found[name])) == ["QuantizationTensors[0]", "QuantizationTensors[1]"]
+    add = found["ELEMENT_WISE_QUANTIZED_LINEAR_ADD"]
+    assert is_aligned(add) and len(single(add)) == 6 and not blocked(add)
+    moves = (found[name] for name in ("TILE", "DEPTH_TO_SPACE", "SLICE", "PADDING"))
+    assert not any(one is not None and is_aligned(one) for one in moves)
+
+
+def test_only_recurrent_networks_share_sums() -> None:
+    """A GRU whose reset gate comes after the product needs no other unit's gate, and one pass for a step."""
+    found = {
+        name: [([target for target, _ in one.values], len(one.weights)) for one in form.passes]
+        for name, form in operators_with(Sums).items()
+    }
+    projection = (["InputProjection"], 1)
+    assert found == {
+        "RNN": [projection, (["Hidden"], 1)],
+        "GRU": [projection, (["Update", "Reset", "Hidden"], 3), (["Update", "Reset"], 2), (["Hidden"], 1)],
+        "LSTM": [projection, (["Cell", "Hidden"], 4)],
+    }
+
+
+def test_only_resampling_has_taps() -> None:
+    """For each mode whether it is a sum, also along one axis after the others, whether taps are left out, and
+    whether they are weighted."""
+
+    def kind(mode: Mode) -> tuple[bool, bool, bool, bool]:
+        taps = mode.taps
+        return bool(mode.totals), mode.combined is not None, taps.takes is not None, taps.weight is not None
+
+    modes = {name: list(map(kind, form.modes)) for name, form in operators_with(Separable).items()}
+    blended, chosen = (True, True, False, True), (False, False, False, False)
+    forward = {name: [blended, chosen] for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "UPSAMPLE_2D")}
+    both = [(True, True, True, True), (True, True, True, False)]
+    back = dict.fromkeys(("RESAMPLE_GRAD", "RESAMPLE_GRAD1"), both)
+    assert modes == forward | back | {"RESAMPLE3": [blended, blended, chosen]}
+
+
+def test_regions_add_up_selected_terms_and_have_a_vector_axis() -> None:
+    """With the dimensions tested and the one whose elements share the terms; vectors of channels."""
+    sums, vectors = operators_with(SparseSum), operators_with(VectorAxis)
+    assert {name: (list(form.tests), form.apart) for name, form in sums.items()} == {
+        "ROI_ALIGN_GRAD": ([0, 2, 3], 1)
+    }
+    found = {name: (one.output, one.tensor, one.axis, one.tensor_axis) for name, one in vectors.items()}
+    expected = ("OutputTensor", "InputTensor", 1, 1)
+    assert found == dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1", "ROI_POOLING"), expected)
+
+
+def test_dynamic_quantization_depends_on_the_range_of_a_tensor() -> None:
+    form = operators_with(Rows)["DYNAMIC_QUANTIZE_LINEAR"]
+    assert (form.source, [total.kind for total in form.totals]) == ("InputTensor", ["min", "max"])
+    assert list(form.each) == ["OutputTensor"]
+    assert list(form.of_rows) == ["OutputScaleTensor", "OutputZeroPointTensor"]
