@@ -35,93 +35,83 @@ def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
 
 
-def product(kind: str, a: TensorDesc, b: TensorDesc, output: Any, zeros: str = "", **given: Any) -> Any:
+def product(kind: str, a: TensorDesc, b: TensorDesc, zeros: str = "", **given: Any) -> Any:
     """A product; `zeros` has A and B for a zero point of each, a and b for one of each row and column."""
-    (*_, rows, _), (*_, columns) = a.Sizes, b.Sizes
-    sizes = {"A": (1, 1), "B": (1, 1), "a": (rows, 1), "b": (1, columns)}
+    sizes = {"A": (1, 1), "B": (1, 1), "a": (a.Sizes[-2], 1), "b": (1, b.Sizes[-1])}
     types = {"A": a.DataType, "B": b.DataType}
     for letter in zeros:
         given[f"{letter.upper()}ZeroPointTensor"] = TensorDesc(types[letter.upper()], sizes[letter])
-    if not isinstance(output, TensorDesc):
-        output = TensorDesc(output, (*a.Sizes[:-1], columns))
-    return getattr(dmlops, kind)(ATensor=a, BTensor=b, OutputTensor=output, **given)
+    return getattr(dmlops, kind)(ATensor=a, BTensor=b, **given).infer()
 
 
-def convolution(kind: str, data: TensorDesc, weights: TensorDesc, output: str, **given: Any) -> Any:
+def convolution(kind: str, data: TensorDesc, weights: TensorDesc, **given: Any) -> Any:
     dims = len(data.Sizes) - 2
     each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1}
     lists = {name: [given.pop(name, value)] * dims for name, value in each.items()}
-    sizes = [
-        (size + lists["StartPadding"][d] + lists["EndPadding"][d] - (window - 1) * lists["Dilations"][d] - 1)
-        // lists["Strides"][d]
-        + 1
-        for d, (size, window) in enumerate(zip(data.Sizes[2:], weights.Sizes[2:], strict=True))
-    ]
-    result = TensorDesc(output, (data.Sizes[0], weights.Sizes[0], *sizes))
     given = {"GroupCount": 1, "DimensionCount": dims, **lists, **given}
-    return getattr(dmlops, kind)(InputTensor=data, FilterTensor=weights, OutputTensor=result, **given)
+    return getattr(dmlops, kind)(InputTensor=data, FilterTensor=weights, **given).infer()
 
 
 F, S = "FLOAT32", "INT8"
 SCALES = {"AScaleTensor": of(F, 18, 1), "BScaleTensor": of(F, 1, 1)}
 QUANTIZED = SCALES | {"OutputScaleTensor": of(F, 1, 1), "OutputZeroPointTensor": of("UINT8", 1, 1)}
 CASES = {
-    "packed": product("MatrixMultiplyInteger", of("UINT8", 2, 20, 24), of(S, 2, 24, 136), "INT32", "AB"),
-    "odd sizes": product("MatrixMultiplyInteger", of(S, 1, 1, 19, 17), of(S, 1, 1, 17, 131), "INT32"),
+    "packed": product("MatrixMultiplyInteger", of("UINT8", 2, 20, 24), of(S, 2, 24, 136), "AB"),
+    "odd sizes": product("MatrixMultiplyInteger", of(S, 1, 1, 19, 17), of(S, 1, 1, 17, 131)),
     "points of rows and columns": product(
-        "MatrixMultiplyInteger", of("UINT8", 3, 21, 300), of("UINT8", 3, 300, 30), "INT32", "ab"
+        "MatrixMultiplyInteger", of("UINT8", 3, 21, 300), of("UINT8", 3, 300, 30), "ab"
     ),
     "transposed, with gaps": product(
         "MatrixMultiplyInteger", of(S, 18, 30, strides=(1, 20)), of("UINT8", 30, 22, strides=(1, 64)),
-        of("INT32", 18, 22, strides=(1, 19)), "aB",
+        "aB", OutputTensor=of("INT32", 18, 22, strides=(1, 19)),
     ),
     "one matrix for all": product(
-        "MatrixMultiplyInteger", of(S, 3, 20, 16, strides=(0, 16, 1)), of(S, 3, 16, 20), "INT32", "Ab"
+        "MatrixMultiplyInteger", of(S, 3, 20, 16, strides=(0, 16, 1)), of(S, 3, 16, 20), "Ab"
     ),
-    "in parts": product("MatrixMultiplyInteger", of("UINT8", 5, 1030), of(S, 1030, 12), "INT32", "ab"),
-    "in parts, odd": product("MatrixMultiplyInteger", of("UINT8", 5, 2049), of(S, 2049, 13), "INT32", "ab"),
+    "in parts": product("MatrixMultiplyInteger", of("UINT8", 5, 1030), of(S, 1030, 12), "ab"),
+    "in parts, odd": product("MatrixMultiplyInteger", of("UINT8", 5, 2049), of(S, 2049, 13), "ab"),
     "to floats": product(
-        "MatrixMultiplyIntegerToFloat", of("UINT8", 18, 20), of(S, 20, 24), F, "ab",
+        "MatrixMultiplyIntegerToFloat", of("UINT8", 18, 20), of(S, 20, 24), "ab",
         **SCALES, BiasTensor=of(F, 18, 24),
     ),
     "to halves": product(
-        "MatrixMultiplyIntegerToFloat", of(S, 18, 33), of(S, 33, 24), "FLOAT16", "B",
+        "MatrixMultiplyIntegerToFloat", of(S, 18, 33), of(S, 33, 24), "B",
         AScaleTensor=of("FLOAT16", 1, 1), BScaleTensor=of("FLOAT16", 1, 24),
     ),
     "quantized": product(
-        "QuantizedLinearMatrixMultiply", of("UINT8", 18, 40), of(S, 40, 28), "UINT8", "Ab", **QUANTIZED
+        "QuantizedLinearMatrixMultiply", of("UINT8", 18, 40), of(S, 40, 28), "Ab", **QUANTIZED
     ),
     "quantized, odd": product(
-        "QuantizedLinearMatrixMultiply", of("UINT8", 18, 40), of(S, 40, 27), "UINT8", "aB", **QUANTIZED
+        "QuantizedLinearMatrixMultiply", of("UINT8", 18, 40), of(S, 40, 27), "aB", **QUANTIZED
     ),
 }  # fmt: skip
 INPUT_POINT = {"InputZeroPointTensor": of("UINT8", 1, 1, 1, 1)}
 WINDOWS = {
     "whole places": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 16, 9, 10), of(S, 20, 16, 3, 3), "INT32",
+        "ConvolutionInteger", of("UINT8", 2, 16, 9, 10), of(S, 20, 16, 3, 3),
         **INPUT_POINT, FilterZeroPointTensor=of(S, 1, 20, 1, 1),
     ),
     "few channels": convolution(
-        "ConvolutionInteger", of("UINT8", 1, 3, 11, 9), of("UINT8", 24, 3, 3, 5), "INT32", Strides=2,
+        "ConvolutionInteger", of("UINT8", 1, 3, 11, 9), of("UINT8", 24, 3, 3, 5), Strides=2,
         **INPUT_POINT,
     ),
     "one place": convolution(
-        "ConvolutionInteger", of(S, 2, 32, 6, 8), of(S, 20, 32, 1, 1), "INT32", StartPadding=0, EndPadding=0
+        "ConvolutionInteger", of(S, 2, 32, 6, 8), of(S, 20, 32, 1, 1), StartPadding=0, EndPadding=0
     ),
     "groups, dilated": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 24, 7, 7), of("UINT8", 32, 12, 3, 3), "INT32",
+        "ConvolutionInteger", of("UINT8", 2, 24, 7, 7), of("UINT8", 32, 12, 3, 3),
         Dilations=2, GroupCount=2, **INPUT_POINT, FilterZeroPointTensor=of("UINT8", 1, 1, 1, 1),
     ),
     "a line": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 24, 20, 5), "INT32",
+        "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 24, 20, 5),
         InputZeroPointTensor=of("UINT8", 1), FilterZeroPointTensor=of(S, 24),
     ),
-    "a window, in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3), "INT32"),
+    "a window, in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3)),
     "a window, in parts, odd": convolution(
-        "ConvolutionInteger", of("UINT8", 1, 60, 7, 7), of(S, 35, 60, 3, 3), "INT32"
+        "ConvolutionInteger", of("UINT8", 1, 60, 7, 7), of(S, 35, 60, 3, 3)
     ),
     "quantized window": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 8, 8), of(S, 20, 16, 3, 3), "UINT8",
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 8, 8), of(S, 20, 16, 3, 3),
         **INPUT_POINT, InputScaleTensor=of(F, 1, 1, 1, 1), FilterScaleTensor=of(F, 1, 20, 1, 1),
         BiasTensor=of("INT32", 1, 20, 1, 1), OutputScaleTensor=of(F, 1, 1, 1, 1),
         OutputZeroPointTensor=of("UINT8", 1, 1, 1, 1),
@@ -137,30 +127,30 @@ QUANTIZED_WINDOW = INPUT_POINT | {
 }
 SLIDING = {
     "by channel": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 16, 12, 16), of(S, 16, 1, 3, 3), "INT32", GroupCount=16,
+        "ConvolutionInteger", of("UINT8", 2, 16, 12, 16), of(S, 16, 1, 3, 3), GroupCount=16,
         **INPUT_POINT, FilterZeroPointTensor=of(S, 1, 16, 1, 1),
     ),
     "by channel, odd": convolution(
-        "ConvolutionInteger", of(S, 2, 16, 13, 15), of("UINT8", 16, 1, 5, 5), "INT32", GroupCount=16
+        "ConvolutionInteger", of(S, 2, 16, 13, 15), of("UINT8", 16, 1, 5, 5), GroupCount=16
     ),
     "quantized by channel": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 16), of(S, 16, 1, 3, 3), "UINT8",
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 16), of(S, 16, 1, 3, 3),
         **QUANTIZED_WINDOW,
     ),
     "quantized by channel, in pairs": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 10), of(S, 16, 1, 3, 3), "UINT8",
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 10), of(S, 16, 1, 3, 3),
         **QUANTIZED_WINDOW,
     ),
     "quantized by channel, every other, odd": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 13, 15), of(S, 16, 1, 3, 3), "UINT8", Strides=2,
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 13, 15), of(S, 16, 1, 3, 3), Strides=2,
         **QUANTIZED_WINDOW,
     ),
     "groups of four": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 16), of(S, 16, 4, 3, 3), "UINT8",
+        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 16), of(S, 16, 4, 3, 3),
         **QUANTIZED_WINDOW | {"GroupCount": 4}, FilterZeroPointTensor=of(S, 1, 16, 1, 1),
     ),
     "a line by channel": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 20, 1, 5), "INT32", GroupCount=20,
+        "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 20, 1, 5), GroupCount=20,
         InputZeroPointTensor=of("UINT8", 1),
     ),
 }  # fmt: skip
@@ -171,7 +161,7 @@ SLIDING |= {
     )
     for members in (["InputTensor"], ["OutputTensor"], ["InputTensor", "OutputTensor"])
 }
-LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256, 3, 3), "INT32")
+LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256, 3, 3))
 """Of floats, the filter would be put in order first."""
 
 
@@ -195,11 +185,11 @@ def test_what_is_worth_a_tile() -> None:
         first = 2 if name in WINDOWS else 1
         packing = [first + 2] * (name in WINDOWS)
         assert passes(desc) == packing + [first] + [first + 1] * (name in IN_PARTS), name
-    small = product("MatrixMultiplyInteger", of(S, 3, 4), of(S, 4, 7), "INT32")
-    wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), F, **SCALES)
-    long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8), "INT32")
+    small = product("MatrixMultiplyInteger", of(S, 3, 4), of(S, 4, 7))
+    wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), **SCALES)
+    long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8))
     gaps = of(S, 20, 16, 3, 3, strides=(256, 16, 4, 1))  # between rows of the window
-    uneven = convolution("ConvolutionInteger", of(S, 2, 16, 9, 10), gaps, "INT32")
+    uneven = convolution("ConvolutionInteger", of(S, 2, 16, 9, 10), gaps)
     assert [passes(one) for one in (small, wide, long)] == [[0]] * 3
     assert [passes(one) for one in (uneven, LARGE)] == [[4, 2]] * 2
 
@@ -249,7 +239,7 @@ def test_small_convolutions_slide(device: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each product is 255 * 255: no float holds their sum, and integers of 32 bits only just."""
     most = gemm_view.MOST_BYTES
-    desc = product("MatrixMultiplyInteger", of("UINT8", 4, most), of(S, most, 4), "INT32", "AB")
+    desc = product("MatrixMultiplyInteger", of("UINT8", 4, most), of(S, most, 4), "AB")
     a, b = np.full((4, most), 255, np.uint8), np.full((most, 4), -128, np.int8)
     points = {
         "AZeroPointTensor": np.zeros((1, 1), np.uint8),
@@ -273,7 +263,7 @@ TILES = [
 
 @pytest.mark.parametrize("tile", TILES)
 def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    desc = product("MatrixMultiplyInteger", of("UINT8", 132, 100), of(S, 100, 260), "INT32", "ab")
+    desc = product("MatrixMultiplyInteger", of("UINT8", 132, 100), of(S, 100, 260), "ab")
     monkeypatch.setattr(of_bytes, "byte_tiles", lambda *given: [tile])
     monkeypatch.setattr(of_bytes, "dot_tiles", lambda: [tile])
     assert multiplying(desc)["TILE_ROWS"] == tile.rows
@@ -312,7 +302,7 @@ def test_all_layouts_of_all_types_are_read(left: str, right: str, device: Any) -
     kinds = [("UINT8", S, "UINT8", S)[(names.index(left) + i * names.index(right)) % 4] for i in range(2)]
     desc = product(
         "MatrixMultiplyInteger", of(kinds[0], rows, depth, strides=(down, across)),
-        of(kinds[1], depth, columns, strides=(beside, along)), "INT32",
+        of(kinds[1], depth, columns, strides=(beside, along)),
         ("", "A", "b", "aB")[names.index(right) % 4],
     )  # fmt: skip
     made = multiplying(desc)

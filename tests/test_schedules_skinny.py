@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlops import gpu
+from dmlops import gpu, reference
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import skinny
 from dmlops.gpu.plans.capabilities import Capability
-from gpu_device import device, run_in_guard_zones
+from gpu_device import device
+from gpu_results import check_results, inputs_of
 from product_cases import RELU, column_by_column, product
-from tensors import filled, of
+from tensors import of
 from test_schedules_contraction import passes
 
 __all__ = ["device"]
@@ -45,39 +46,17 @@ CASES = {
 UNITS = Capability.COOPERATIVE_MATRIX
 
 
-def whole(desc: Any, **special: float) -> dict[str, np.ndarray]:
-    """Inputs of -1, 0 and 1, whose sums are exact in any order; `special` is what some elements of an
-    input are instead."""
-    rng = np.random.default_rng(7)
-    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
-    inputs = {name: np.sign(filled(one, rng).round()) for name, one in tensors.items() if one is not None}
-    for name, value in special.items():
-        inputs[name] = np.where(rng.random(inputs[name].shape) < 0.02, value, inputs[name])
-    return inputs
-
-
-def computed(desc: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
-    """The result of NumPy in double precision."""
-    a, b = (inputs[name].astype(np.float64) for name in ("ATensor", "BTensor"))
-    a = np.swapaxes(a, -1, -2) if desc.TransA.name == "TRANSPOSE" else a
-    b = np.swapaxes(b, -1, -2) if desc.TransB.name == "TRANSPOSE" else b
-    with np.errstate(all="ignore"):
-        result = desc.Alpha * np.matmul(a, b)
-        if "CTensor" in inputs:
-            result = result + desc.Beta * inputs["CTensor"]
-    return result if desc.FusedActivation is None else np.maximum(result, 0)
-
-
 def check(device: Any, desc: Any, **special: float) -> None:
-    inputs = whole(desc, **special)
-    found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
-    np.testing.assert_array_equal(found, computed(desc, inputs))
-    again = gpu.run(desc, inputs, device)["OutputTensor"]
-    assert again.tobytes() == found.tobytes(), "another result the second time"
+    """Of -1, 0 and 1, whose sums are exact in any order, and `special` numbers in their place."""
+    inputs = {
+        name: np.where(np.isfinite(one), np.sign(one.round()), one)
+        for name, one in inputs_of(desc, 0.02, **special).items()
+    }
+    check_results(device, desc, inputs, exact=True)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_results_are_those_of_numpy(name: str, device: Any) -> None:
+def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
     check(device, CASES[name])
 
 
@@ -103,17 +82,15 @@ def test_other_numbers_of_vectors_give_them_too(
 def test_subnormal_halves_count(device: Any) -> None:
     desc = product(of("FLOAT16", 1, 64), of("FLOAT16", 64, 64), None)
     inputs = {"ATensor": np.ones((1, 64), np.float16), "BTensor": np.full((64, 64), 2.0**-24, np.float16)}
-    found = gpu.run(desc, inputs, device)["OutputTensor"]
-    np.testing.assert_array_equal(found, computed(desc, inputs))
+    check_results(device, desc, inputs, exact=True)
 
 
 def test_sums_are_as_exact_as_those_of_tiles(device: Any) -> None:
-    rng = np.random.default_rng(3)
     desc = product(of("FLOAT32", 1, 2048), of("FLOAT32", 2048, 64), None)
-    inputs = {"ATensor": rng.normal(0, 1, (1, 2048)), "BTensor": rng.normal(0, 1, (2048, 64))}
-    inputs = {name: array.astype(np.float32) for name, array in inputs.items()}
+    inputs = inputs_of(desc)
     found = gpu.run(desc, inputs, device)["OutputTensor"]
-    np.testing.assert_allclose(found, computed(desc, inputs), 0, 2e-6 * 2048**0.5)
+    wanted = reference.run(desc, inputs)["OutputTensor"]
+    np.testing.assert_allclose(found, wanted, 0, 8e-6 * 2048**0.5)  # of numbers of twice the size each
 
 
 def test_which_products_get_it() -> None:
