@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import dmlops
-from dmlops import TensorDesc
+from dmlops import TensorDesc, make
 
 Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 """A function that runs an operator: `reference.run`, `gpu.run` or the `run` of a session."""
@@ -45,34 +44,16 @@ class ResNetBlock:
                 f"bias{number}": per_channel,
             }
         self.data_type = data_type
-        image = TensorDesc(data_type.upper(), self.input)
-        self.convolution = dmlops.Convolution(
-            InputTensor=image,
-            FilterTensor=TensorDesc(data_type.upper(), (channels, channels, 3, 3)),
-            Mode="CROSS_CORRELATION",
-            Direction="FORWARD",
-            Strides=[1, 1],
-            Dilations=[1, 1],
-            StartPadding=[1, 1],
-            EndPadding=[1, 1],
-            OutputPadding=[0, 0],
-            GroupCount=1,
-        ).infer()
-        relu = dmlops.ActivationRelu()
+        image, channel = (TensorDesc(data_type.upper(), sizes) for sizes in (self.input, per_channel))
+        filters, around, relu = (channels, channels, 3, 3), [1, 1], make.activation_relu()
+        self.convolution = make.convolution(image, filters, StartPadding=around, EndPadding=around)
         self.normalizations = [
-            dmlops.BatchNormalization(
-                InputTensor=image,
-                **{
-                    f"{name}Tensor": TensorDesc(data_type.upper(), per_channel)
-                    for name in ("Mean", "Variance", "Scale", "Bias")
-                },
-                Spatial=True,
-                Epsilon=1e-5,
-                FusedActivation=activation,
-            ).infer()
+            make.batch_normalization(
+                image, *[channel] * 4, Spatial=True, Epsilon=1e-5, FusedActivation=activation
+            )
             for activation in (relu, None)
         ]
-        self.add = dmlops.ElementWiseAdd1(ATensor=image, BTensor=image, FusedActivation=relu).infer()
+        self.add = make.element_wise_add1(image, image, FusedActivation=relu)
 
     def run(self, run: Run, data: Mapping[str, Any]) -> Any:
         value = data["input"]
@@ -116,38 +97,19 @@ class TransformerLayer:
         tokens, one = TensorDesc(kind, self.input), TensorDesc(kind, (1, 1, 1, width))
         self.sequence = TensorDesc(kind, (1, length, width))
         self.products = {
-            name: dmlops.Gemm(
-                ATensor=TensorDesc(kind, (1, 1, length, shape[2])),
-                BTensor=TensorDesc(kind, shape),
-                TransA="NONE",
-                TransB="NONE",
-                Alpha=1,
-                Beta=0,
-            ).infer()
+            name: make.gemm(TensorDesc(kind, (1, 1, length, shape[2])), shape, Beta=0)
             for name, shape in self.shapes.items()
             if name.startswith("matrix")
         }
-        self.normalization = dmlops.MeanVarianceNormalization1(
-            InputTensor=tokens,
-            ScaleTensor=one,
-            BiasTensor=one,
-            Axes=[3],
-            NormalizeVariance=True,
-            Epsilon=1e-5,
-        ).infer()
-        self.add = dmlops.ElementWiseAdd1(ATensor=tokens, BTensor=tokens).infer()
-        self.attention = dmlops.MultiheadAttention(
-            QueryTensor=self.sequence,
-            KeyTensor=self.sequence,
-            ValueTensor=self.sequence,
-            OutputTensor=self.sequence,
-            Scale=(width / heads) ** -0.5,
-            MaskFilterValue=-1e4,
-            HeadCount=heads,
-            MaskType="NONE",
+        self.normalization = make.mean_variance_normalization1(
+            tokens, one, one, Axes=[3], NormalizeVariance=True, Epsilon=1e-5
         )
-        hidden = TensorDesc(kind, (1, 1, length, 4 * width))
-        self.activation = dmlops.ActivationGelu(InputTensor=hidden).infer()
+        self.add = make.element_wise_add1(tokens, tokens)
+        self.attention = make.multihead_attention(
+            *[self.sequence] * 3, Scale=(width / heads) ** -0.5, MaskFilterValue=-1e4, HeadCount=heads,
+            MaskType="NONE", OutputTensor=self.sequence,
+        )  # fmt: skip
+        self.activation = make.activation_gelu(TensorDesc(kind, (1, 1, length, 4 * width)))
 
     def run(self, run: Run, data: Mapping[str, Any]) -> Any:
         def product(value: Any, name: str) -> Any:

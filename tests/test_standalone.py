@@ -13,20 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-import dmlops
 import matrix_cases
 from c_runner import compiler as c_compiler
-from dmlops import gpu
+from dmlops import TensorDesc, gpu, make
 from dmlops.__main__ import main
 from dmlops.gpu import compiler
 from dmlops.gpu.folding import folded
 from dmlops.gpu.plans.capabilities import FASTER, NO_CAPABILITIES
 from dmlops.gpu.preprocessing import preprocessed, resolved
-from dmlops.gpu.work import Dispatch, Work, tensor_names
+from dmlops.gpu.work import Dispatch, Work
 from gpu_device import device, run_in_guard_zones
+from gpu_results import inputs_of
 from test_gpu_matrix import OPERATORS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
@@ -102,63 +101,19 @@ def test_shaders_at_the_sizes_of_networks_are_folded() -> None:
 # Files.
 
 
-def files() -> Iterator[dict[str, Any]]:
+def files() -> Iterator[Any]:
     """Descriptions whose files have one variant or several, tensors with gaps, absent ones, those read in
     vectors, and scratch."""
-    matrix = {"DataType": "FLOAT32", "Sizes": [1, 1, 40, 30]}
-    packed = {"DataType": "FLOAT16", "Sizes": [3, 5]}
-    gapped = {**packed, "Strides": [8, 1]}
-    yield {
-        "type": "REDUCE",
-        "desc": {
-            "Function": "SUM",
-            "InputTensor": {"DataType": "FLOAT32", "Sizes": [300, 700]},
-            "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1]},
-            "Axes": [0, 1],
-        },
-    }
-    yield {
-        "type": "ELEMENT_WISE_ADD",
-        "desc": {"ATensor": gapped, "BTensor": packed, "OutputTensor": gapped},
-    }
-    yield {
-        "type": "GEMM",
-        "desc": {
-            "ATensor": matrix,
-            "BTensor": matrix,
-            "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 40, 40]},
-            "TransA": "NONE",
-            "TransB": "TRANSPOSE",
-            "Alpha": 1,
-            "Beta": 0,
-            "FusedActivation": {"type": "ACTIVATION_RELU", "desc": {}},
-        },
-    }
-    attended = {"DataType": "FLOAT16", "Sizes": [1, 6, 32]}
-    yield {
-        "type": "MULTIHEAD_ATTENTION",
-        "desc": {
-            "QueryTensor": attended,
-            "KeyTensor": attended,
-            "ValueTensor": attended,
-            "OutputTensor": attended,
-            "Scale": 0.25,
-            "MaskFilterValue": -1e7,
-            "HeadCount": 4,
-            "MaskType": "NONE",
-        },
-    }
-    yield {
-        "type": "TOP_K1",
-        "desc": {
-            "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 9000]},
-            "OutputValueTensor": {"DataType": "FLOAT32", "Sizes": [2, 5000]},
-            "OutputIndexTensor": {"DataType": "UINT32", "Sizes": [2, 5000]},
-            "Axis": 1,
-            "K": 5000,
-            "AxisDirection": "DECREASING",
-        },
-    }
+    gapped, attended = TensorDesc("FLOAT16", (3, 5), Strides=(8, 1)), TensorDesc("FLOAT16", (1, 6, 32))
+    yield make.reduce((300, 700), Function="SUM", Axes=[0, 1])
+    yield make.element_wise_add(gapped, TensorDesc("FLOAT16", (3, 5)), OutputTensor=gapped)
+    relu = make.activation_relu()
+    yield make.gemm((1, 1, 40, 30), (1, 1, 40, 30), TransB="TRANSPOSE", Beta=0, FusedActivation=relu)
+    yield make.multihead_attention(
+        attended, attended, attended, Scale=0.25, MaskFilterValue=-1e7, HeadCount=4, MaskType="NONE",
+        OutputTensor=attended,
+    )  # fmt: skip
+    yield make.top_k1((2, 9000), Axis=1, K=5000, AxisDirection="DECREASING", OutputIndexTensor="UINT32")
 
 
 def read(text: str) -> tuple[list[Dispatch], dict[str, int]]:
@@ -186,26 +141,21 @@ def read(text: str) -> tuple[list[Dispatch], dict[str, int]]:
     return dispatches, buffers
 
 
-@pytest.mark.parametrize("form", files(), ids=lambda form: form["type"])
+@pytest.mark.parametrize("desc", list(files()), ids=lambda desc: desc.OPERATOR)
 def test_a_file_runs_as_its_head_says(
-    form: dict[str, Any], device: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    desc: Any, device: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "desc.json"
-    file.write_text(json.dumps(form))
+    file.write_text(json.dumps(desc.to_json()))
     assert main(["shader", str(file)]) == 0
     text = capsys.readouterr().out
-    desc = dmlops.from_json(form)
     (described,) = re.findall(r"^// ({.*)$", text, re.MULTILINE)
     assert json.loads(described) == desc.to_json()
     dispatches, buffers = read(text)
     planned = gpu.plan(desc)
     scratch = {name: size for name, size in buffers.items() if name.startswith("scratch")}
     assert (scratch, len(dispatches)) == (dict(planned.scratch), len(planned.dispatches))
-    generator = np.random.default_rng(3)
-    inputs = {
-        name: generator.normal(0, 2, tensor.Sizes).astype(tensor.DataType.numpy)
-        for name, tensor in tensor_names(desc, "input")
-    }
+    inputs = inputs_of(desc)
     found = run_in_guard_zones(device, desc, inputs, Work(tuple(dispatches), scratch), lambda _: text)
     for name, array in run_in_guard_zones(device, desc, inputs, planned).items():
         assert found[name].tobytes() == array.tobytes(), name
