@@ -5,22 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import dmlops
-from dmlops import TensorDesc
+from dmlops import TensorDesc, make
 from tensors import of
 
-RELU = dmlops.make.activation_relu()
+RELU = make.activation_relu()
 
 
 def product(
     a: TensorDesc, b: TensorDesc, c: TensorDesc | None, turns: str = "NN", activation: Any = None
 ) -> Any:
-    ways = {"N": "NONE", "T": "TRANSPOSE"}
-    turned = {"TransA": ways[turns[0]], "TransB": ways[turns[1]]}
-    desc = dmlops.Gemm(
-        ATensor=a, BTensor=b, CTensor=c, Alpha=0.5, Beta=2.0, FusedActivation=activation, **turned
-    )
-    return desc.infer()
+    first, second = ({"N": "NONE", "T": "TRANSPOSE"}[turn] for turn in turns)
+    return make.gemm(a, b, c, TransA=first, TransB=second, Alpha=0.5, Beta=2.0, FusedActivation=activation)
 
 
 def channels_last(desc: Any, *names: str, gap: int = 0) -> Any:
@@ -51,16 +46,16 @@ def column_by_column(desc: Any, gap: int = 0) -> Any:
 
 
 def convolution(data: TensorDesc, weights: TensorDesc, *, bias: bool = True, **members: Any) -> Any:
+    """With a border of 1, unless others are given; an integer is the same along all dimensions."""
     dims = len(data.Sizes) - 2
-    each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1, "OutputPadding": 0}
-    given = {name: members.pop(name, value) for name, value in each.items()}
-    lists = {name: value if isinstance(value, list) else [value] * dims for name, value in given.items()}
-    usual = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1, "DimensionCount": dims}
+    lists = {"StartPadding": 1, "EndPadding": 1, "OutputPadding": 0, "Strides": 1, "Dilations": 1}
+    for name in lists:
+        given = members.get(name, lists[name])
+        members[name] = given if isinstance(given, list) else [given] * dims
     is_back = members.get("Direction") == "BACKWARD"
     filters = weights.Sizes[1] * members.get("GroupCount", 1) if is_back else weights.Sizes[0]
     added = TensorDesc(data.DataType, (1, filters) + (1,) * dims) if bias else None
-    tensors = {"InputTensor": data, "FilterTensor": weights, "BiasTensor": added}
-    return dmlops.Convolution(**tensors, **lists, **{**usual, **members}).infer()
+    return make.convolution(data, weights, added, **members)
 
 
 def spread(data: TensorDesc, weights: TensorDesc, **members: Any) -> Any:
@@ -78,7 +73,7 @@ def products(kind: str) -> dict[str, Any]:
     def t(*sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
         return of(kind, *sizes, strides=strides)
 
-    leaky = dmlops.make.activation_leaky_relu(Alpha=0.1)
+    leaky = make.activation_leaky_relu(Alpha=0.1)
     return {
         "with C": product(t(70, 40), t(40, 136), t(70, 136)),
         "batch, B turned, activated": product(t(3, 70, 40), t(3, 136, 40), t(3, 70, 136), "NT", RELU),

@@ -139,26 +139,8 @@ def numpy_type(name: str) -> np.dtype[Any]:
 
 def float_values(type_: str) -> np.ndarray:
     kind = np.finfo(numpy_type(type_))
-    special = [
-        0.0,
-        -0.0,
-        1,
-        -1,
-        0.5,
-        -0.5,
-        1.5,
-        2.5,
-        -2.5,
-        3,
-        1e-3,
-        0.3,
-        -0.7,
-        10,
-        -100,
-        math.inf,
-        -math.inf,
-        math.nan,
-    ]
+    special: list[Any] = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 1e-3, 0.3, -0.7, 10, -100]
+    special += [math.inf, -math.inf, math.nan]
     special += [kind.max, kind.min, kind.tiny, -kind.tiny, 1 + kind.eps, 1 - kind.epsneg]
     special += [kind.smallest_subnormal, -kind.smallest_subnormal, kind.tiny * 0.75]
     random = np.random.default_rng(4)
@@ -168,23 +150,8 @@ def float_values(type_: str) -> np.ndarray:
 
 def integer_values(type_: str) -> np.ndarray:
     limits = np.iinfo(numpy_type(type_))
-    near = {
-        -3,
-        -2,
-        -1,
-        0,
-        1,
-        2,
-        3,
-        7,
-        10,
-        100,
-        limits.min,
-        limits.min + 1,
-        limits.max,
-        limits.max - 1,
-        limits.max // 2,
-    }
+    ends = (limits.min, limits.min + 1, limits.max, limits.max - 1, limits.max // 2)
+    near = {-3, -2, -1, 0, 1, 2, 3, 7, 10, 100, *ends}
     random = np.random.default_rng(5).integers(limits.min, limits.max, 12, limits.dtype, endpoint=True)
     return np.array([*(x for x in sorted(near) if limits.min <= x <= limits.max), *random], limits.dtype)
 

@@ -38,10 +38,8 @@ class Draw:
 
     def conv(self, x: Any, filters: Any, bias: Any = None, groups: int = 1, **options: Any) -> Any:
         around = [size // 2 for size in filters.tensor.Sizes[2:]]
-        given = {"Strides": [1, 1], "Dilations": [1, 1], "OutputPadding": [0, 0]} | options
-        return self.builder.convolution(
-            x, filters, bias, StartPadding=around, EndPadding=around, GroupCount=groups, **given
-        )
+        members = {"StartPadding": around, "EndPadding": around, "GroupCount": groups, **options}
+        return self.builder.convolution(x, filters, bias, **members)
 
 
 def residual(d: Draw) -> Any:

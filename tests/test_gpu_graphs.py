@@ -62,10 +62,8 @@ def near(found: Any, expected: Any) -> None:
 
 
 def convolution(builder: Any, value: Any, filters: np.ndarray, **members: Any) -> Any:
-    ones, around = [1, 1], [filters.shape[2] // 2] * 2
-    defaults = {"Strides": ones, "Dilations": ones, "StartPadding": around, "EndPadding": around}
-    filters_ = builder.constant(filters)
-    return builder.convolution(value, filters_, None, OutputPadding=[0, 0], **{**defaults, **members})
+    around = {name: [filters.shape[2] // 2] * 2 for name in ("StartPadding", "EndPadding")}
+    return builder.convolution(value, builder.constant(filters), **around, **members)
 
 
 def residual(dtype: str) -> Any:

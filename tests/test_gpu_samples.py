@@ -50,21 +50,12 @@ class Sample:
     ) -> Any:
         channels, around = x.tensor.Sizes[1], [window // 2] * 2
         sizes = (filters, channels // groups, window, window)
-        defaults = {
-            "Strides": [stride] * 2,
-            "StartPadding": around,
-            "EndPadding": around,
-            "GroupCount": groups,
-        }
         height, width = ((size + 2 * (window // 2) - window) // stride + 1 for size in x.tensor.Sizes[2:])
-        defaults["OutputTensor"] = self.tensor(x.tensor.Sizes[0], filters, height, width)
+        usual = {"Strides": [stride] * 2, "StartPadding": around, "EndPadding": around, "GroupCount": groups}
+        usual["OutputTensor"] = self.tensor(x.tensor.Sizes[0], filters, height, width)
+        weights = self.input(*sizes, scale=prod(sizes[1:]) ** -0.5, owned=True)
         return self.b.convolution(
-            x,
-            self.input(*sizes, scale=prod(sizes[1:]) ** -0.5, owned=True),
-            self.input(1, filters, 1, 1, owned=True),
-            Dilations=[1, 1],
-            OutputPadding=[0, 0],
-            **{**defaults, **members},
+            x, weights, self.input(1, filters, 1, 1, owned=True), **{**usual, **members}
         )
 
     def normalized(self, x: Any, activation: Any = None) -> Any:
@@ -107,10 +98,8 @@ def style_transfer(s: Sample) -> Any:
     cropped = s.b.slice(x, Offsets=[0, 0, 1, 1], Sizes=[1, 8, 18, 18], Strides=[1, 1, 1, 1])
     x = s.b.element_wise_add1(s.normalized(inner), cropped)
     filters = s.input(8, 4, 3, 3, scale=0.1, owned=True)
-    x = s.b.convolution(
-        x, filters, None, Direction="BACKWARD", Strides=[2, 2], Dilations=[1, 1], StartPadding=[1, 1],
-        EndPadding=[1, 1], OutputPadding=[0, 0], GroupCount=1,
-    )  # fmt: skip
+    border = {"StartPadding": [1, 1], "EndPadding": [1, 1]}
+    x = s.b.convolution(x, filters, Direction="BACKWARD", Strides=[2, 2], **border)
     return s.b.activation_linear(s.normalized(x, RELU), Alpha=150, Beta=0.5)
 
 
@@ -123,14 +112,7 @@ def squeezed(s: Sample) -> Any:
         x = s.b.join(parts, Axis=1)
     x = s.conv(x, 10, FusedActivation=RELU)
     size = x.tensor.Sizes[2]
-    x = s.b.average_pooling(
-        x,
-        Strides=[size] * 2,
-        WindowSize=[size] * 2,
-        StartPadding=[0, 0],
-        EndPadding=[0, 0],
-        IncludePadding=False,
-    )
+    x = s.b.average_pooling(x, Strides=[size] * 2, WindowSize=[size] * 2)
     return s.b.activation_softmax(s.seen(s.b.activation_identity(x), 1, 1, 1, 10))
 
 

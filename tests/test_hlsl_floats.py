@@ -56,7 +56,10 @@ def test_functions_of_one_number(device: Any, operator: str) -> None:
     function = APPROXIMATIONS[ONE[operator]]
     patterns = np.arange(0, 2**32, 2**14, dtype=np.uint64) + 7919
     x = np.concatenate(
-        [patterns.astype(np.uint32).view(np.float32), np.linspace(-100, 100, 2**17, dtype=np.float32)]
+        [
+            patterns.astype(np.uint32).view(np.float32),
+            *(np.linspace(*ends, 2**17, dtype=np.float32) for ends in ((-100, 100), (-13, 2))),
+        ]
     )
     check(device, function.float_bound, run(device, operator, InputTensor=x), function.special, x)
 

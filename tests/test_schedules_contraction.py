@@ -133,12 +133,12 @@ def check(device: Any, desc: Any, **special: float) -> None:
     check_results(device, desc, inputs_of(desc, **special))
 
 
-FORWARD = {**CASES, **WINDOWS, **HALVES, "by channel": FEW["by channel, activated"]}
+ALL = {**CASES, **WINDOWS, **HALVES, **BACKWARD, "by channel": FEW["by channel, activated"]}
 
 
-@pytest.mark.parametrize("name", FORWARD)
+@pytest.mark.parametrize("name", ALL)
 def test_tiles_give_what_the_reference_gives(name: str, device: Any) -> None:
-    check(device, FORWARD[name])
+    check(device, ALL[name])
 
 
 ACTIVATIONS = {
@@ -184,34 +184,6 @@ def test_no_phase_rests_on_remainders_of_negative_numbers(
     monkeypatch.setattr(compiler, "compile", changed)
     monkeypatch.setattr(gpu, "_byte_code", gpu._byte_code.__wrapped__)  # which remembers nothing
     check(device, BACKWARD[name])
-
-
-@pytest.mark.parametrize("name", BACKWARD)
-def test_tiles_of_phases_give_what_reference_and_torch_give(name: str, device: Any) -> None:
-    desc = BACKWARD[name]
-    inputs = inputs_of(desc)
-    found = check_results(device, desc, inputs)["OutputTensor"]
-    torch = pytest.importorskip("torch")
-    x, w, bias = (
-        None if key not in inputs else torch.from_numpy(inputs[key].astype(np.float64))
-        for key in ("InputTensor", "FilterTensor", "BiasTensor")
-    )
-    dims = desc.DimensionCount
-    if desc.Mode.name == "CONVOLUTION":
-        w = torch.flip(w, list(range(2, 2 + dims)))
-    cut = getattr(torch.nn.functional, f"conv_transpose{dims}d")(
-        x, w, None, list(desc.Strides), 0, 0, desc.GroupCount, list(desc.Dilations)
-    )
-    for d, (start, end, zeros) in enumerate(
-        zip(desc.StartPadding, desc.EndPadding, desc.OutputPadding, strict=True)
-    ):
-        cut = cut.narrow(2 + d, start, cut.shape[2 + d] - start - end)
-        cut = torch.cat([cut, cut.new_zeros(*cut.shape[: 2 + d], zeros, *cut.shape[3 + d :])], 2 + d)
-    wanted = cut if bias is None else cut + bias
-    if desc.FusedActivation is not None:
-        wanted = torch.relu(wanted)
-    tolerance = 2e-3 if found.dtype == np.float16 else 4e-6
-    np.testing.assert_allclose(found, wanted.numpy(), tolerance, tolerance * float(wanted.abs().max()))
 
 
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
