@@ -44,7 +44,7 @@ def bytes_of(*sizes: tuple[int, int, int]) -> list[Any]:
     return [
         of_bytes.product(
             "MatrixMultiplyInteger", of("UINT8", rows, depth),
-            of("INT8", depth, columns, strides=(1, depth)), "INT32", "ab",
+            of("INT8", depth, columns, strides=(1, depth)), "ab",
         )
         for rows, depth, columns in sizes
     ]  # fmt: skip
@@ -83,7 +83,7 @@ def networks(kind: str, *sizes: tuple[int, int]) -> list[Any]:
 
 WINDOWS = [*(contraction.WINDOWS | contraction.BACKWARD | contraction.FEW).values()]
 LARGE = sliding.channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
-MANY = of_bytes.product("MatrixMultiplyInteger", of("INT8", 4096, 64), of("UINT8", 64, 4096), "INT32", "aB")
+MANY = of_bytes.product("MatrixMultiplyInteger", of("INT8", 4096, 64), of("UINT8", 64, 4096), "aB")
 CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
     "attention": (attentions(), (NO_CAPABILITIES, HALVES)),
     "bytes": (
