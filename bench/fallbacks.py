@@ -20,7 +20,7 @@ from unittest import mock
 from gpu_cases import Case
 
 from dmlops import gpu
-from dmlops.definition import Defined
+from dmlops.gpu.planner_inputs import planner_of
 from dmlops.gpu.plans import (
     attention,
     contraction,
@@ -33,7 +33,6 @@ from dmlops.gpu.plans import (
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.operands import NONE
 from dmlops.gpu.work import Work
-from dmlops.planners import computation
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -97,7 +96,7 @@ def fallback(form: str, case: Case, capabilities: Capability, folder: Path) -> F
     desc = case.describe()
     with _switched_off(form):
         work = gpu.plan(desc, capabilities & ~CAPABILITIES.get(form, NO_CAPABILITIES))
-    if _shader_form(computation(desc)) != form and work == gpu.plan(desc, capabilities):
+    if _shader_form(desc) != form and work == gpu.plan(desc, capabilities):
         return None
     if form in IN_PLACE:
         plain = by_definition(folder)
@@ -106,11 +105,13 @@ def fallback(form: str, case: Case, capabilities: Capability, folder: Path) -> F
     return Fallback(work, gpu.shader)
 
 
-def _shader_form(computed: Any) -> str:
-    if isinstance(computed, Defined):
-        shader = import_module(f"dmlops.planners.{computed.desc.OPERATOR.lower()}").PLANNER.shader
-        return "definition" if shader.rows.number == NONE else "rows"
-    return type(computed).__name__.lower()
+def _shader_form(desc: Any) -> str:
+    planner = planner_of(desc.OPERATOR)
+    if planner.shader is None:
+        return planner.plan.__name__.removeprefix("plan_")
+    if planner.is_map:
+        return "map"
+    return "definition" if planner.shader.rows.number == NONE else "rows"
 
 
 @contextmanager

@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlops import reference
-from dmlops.computations.scatter import Scatter
-from dmlops.computations.top_k import TopK
-from dmlops.gpu.schedule_records import Map
-from dmlops.planners import computation
+from dmlops.gpu.planner_inputs import planner_of
+from dmlops.gpu.plans.scatter import plan_scatter
+from dmlops.gpu.plans.top_k import plan_top_k
 from dmlops.validation import tensors
 from gpu_device import opened, run_in_guard_zones, smallest_compared
 from gpu_results import by_tensor
@@ -66,7 +65,7 @@ def near(one: Drawn, found: np.ndarray, wanted: np.ndarray, smallest: float) -> 
             return np.abs(found.astype(int) - wanted.astype(int)) <= 1
         return np.equal(found, wanted)
     a, b = found.astype(np.float64), wanted.astype(np.float64)
-    if isinstance(computation(desc), Map):
+    if planner_of(desc.OPERATOR).is_map:
         subnormal = 4 * float(np.finfo(wanted.dtype).smallest_normal)
         least = max(subnormal, smallest, cancelled(one))
         return np.isclose(a, b, ROUNDED[wanted.dtype.name], least, equal_nan=True)
@@ -92,10 +91,10 @@ def cancelled(one: Drawn) -> float:
 
 def is_chosen(desc: Any) -> bool:
     """Whether all numbers of the outputs are numbers of the inputs: what is not computed has no error."""
-    work = computation(desc)
-    if isinstance(work, Map):
-        return bool(work.moves)
-    if isinstance(work, Scatter | TopK) or CHOOSES.fullmatch(desc.OPERATOR):
+    planner = planner_of(desc.OPERATOR)
+    if planner.is_map:
+        return bool(planner.inputs(desc, 0).tensors[-1].as_bits)
+    if planner.plan in (plan_scatter, plan_top_k) or CHOOSES.fullmatch(desc.OPERATOR):
         return True
     if desc.OPERATOR == "REDUCE":
         return desc.Function.name in ("MAX", "MIN")

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.outputs import definition, hlsl, python_schedule
+from dmlgen.outputs import definition, hlsl, python_planner
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve import load_registry
-from dmlgen.schedules import F, follows_definition, form_of, schedule_of
+from dmlgen.schedules import F, form_of, schedule_of
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.schedule import Schedule
 from dmlops.gpu import planner_inputs
@@ -134,18 +134,16 @@ def _module(registry: Registry, folder: str) -> types.ModuleType:
 
 def _rendered(registry: Registry, folder: str) -> bytes:
     """The only file in a folder."""
-    files = [output.render(registry, _TEMPLATES) for output in (python_schedule, definition, hlsl)]
+    files = [output.render(registry, _TEMPLATES) for output in (python_planner, definition, hlsl)]
     (text,) = (data for some in files for path, data in some.items() if path.rpartition("/")[0] == folder)
     return text
 
 
 def by_shader(registry: Registry, desc: Any, arrays: Arrays, device: Any) -> Arrays:
     """The outputs of the shader of the only operator."""
-    follows, planned = follows_definition(registry, registry.operators[0]), planned_by(registry)
+    planner = planned_by(registry).PLANNER
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dmlops.gpu, "computation", (module(registry) if follows else planned).computation)
-        if follows:
-            patch.setattr(planner_inputs, "_planner_of", lambda _: planned.PLANNER)
+        patch.setattr(planner_inputs, "planner_of", lambda _: planner)
         patch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
         patch.setattr(device, "programs", Programs())
         found: Arrays = dmlops.gpu.run(desc, arrays, device)

@@ -25,8 +25,7 @@ from dmlops import gpu, make
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import loops
 from dmlops.gpu.programs import MOST_DISPATCHES, Program, Programs
-from dmlops.gpu.work import Dispatch, Work
-from dmlops.planners import computation
+from dmlops.gpu.work import Dispatch, Work, work_of
 from gather_cases import OPERATORS, gathered, random_gathers
 from gpu_device import device, is_software, run_in_guard_zones
 from tensors import random_bits, random_indices
@@ -272,7 +271,7 @@ def test_a_description_is_planned_once(device: Any, monkeypatch: pytest.MonkeyPa
     """An equal one is the same; one with another zero, though it is equal, is not."""
     planned: list[Any] = []
     monkeypatch.setattr(device, "programs", Programs())
-    monkeypatch.setattr(gpu, "computation", lambda desc: planned.append(desc) or computation(desc))
+    monkeypatch.setattr(gpu, "work_of", lambda desc, *rest: planned.append(desc) or work_of(desc, *rest))
 
     def fill(value: float) -> Any:
         tensor = dmlops.TensorDesc("FLOAT32", (3,))

@@ -15,7 +15,7 @@ from random import Random
 
 from dmlgen.diagnostics import SpecError
 from dmlgen.lint import lint
-from dmlgen.outputs import c, definition, hlsl, python, python_schedule
+from dmlgen.outputs import c, definition, hlsl, python, python_planner
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.resolve import load_registry
@@ -94,7 +94,7 @@ def _accepted(folder: Path, path: Path) -> None:
     if not [one for one in lint(registry) if one.code not in EXACT]:
         files = {
             file
-            for output in (python, python_schedule, definition, hlsl, c)
+            for output in (python, python_planner, definition, hlsl, c)
             for file in output.render(registry, _TEMPLATES)
         }
         expected = {f"hlsl/{path.stem}.hlsl", f"python/dmlops/compute/{path.stem}.py", "include/dmlops.h"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
-from dataclasses import replace as replace_fields
 from math import prod
 from typing import Any
 
@@ -20,7 +19,6 @@ from dmlops.gpu import Unsupported
 from dmlops.gpu.plans.loops import reciprocal_of
 from dmlops.gpu.plans.reasons import Reason
 from dmlops.gpu.work import work_of
-from dmlops.planners import computation
 from random_descriptions import level_and_form, matrix_cases
 
 
@@ -124,12 +122,13 @@ def test_what_32_bits_cannot_address_is_refused() -> None:
     assert (caught.value.reason, caught.value.member) == (Reason.TOO_LARGE, "InputTensor")
 
 
-def test_what_is_no_gather_is_refused() -> None:
-    template: Any = computation(elements((3,), (3,), 0))
+def test_what_is_no_gather_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    desc = elements((3,), (3,), 0)
 
     def refused(target: Callable[..., object]) -> Reason:
+        monkeypatch.setattr("dmlops.planners.gather_elements.target", target)
         with pytest.raises(Unsupported) as caught:
-            work_of(replace_fields(template, target=target))
+            work_of(desc)
         return caught.value.reason
 
     for target in (

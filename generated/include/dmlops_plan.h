@@ -622,6 +622,13 @@ typedef struct dmlops_plan_Pass {
     int64_t axis;
 } dmlops_plan_Pass;
 
+typedef struct dmlops_plan_MapPass {
+    int64_t over;
+    int is_aligned;
+    int64_t single;
+    int64_t blocked;
+} dmlops_plan_MapPass;
+
 typedef struct dmlops_plan_ContractionPass {
     int64_t number;
     int64_t left;
@@ -725,6 +732,7 @@ typedef struct dmlops_plan_DefinitionShader {
     int is_fused;
     int writes_pairs;
     dmlops_plan_int_list activations;
+    dmlops_plan_MapPass map;
     dmlops_plan_SlidingPass sliding;
     dmlops_plan_ContractionPass contraction;
     dmlops_plan_AttentionPass attention;
@@ -799,6 +807,11 @@ static inline void dmlops_plan_Tensor_16_append(dmlops_planning* planning, dmlop
     }
 }
 
+DMLOPS_CALLED void dmlops_plan_Tensor_16_copy(dmlops_plan_Tensor_16* to, const dmlops_plan_Tensor_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_int_8_16 {
     int64_t count;
     dmlops_plan_int_8 items[16];
@@ -810,6 +823,11 @@ static inline void dmlops_plan_int_8_16_append(dmlops_planning* planning, dmlops
     } else {
         dmlops_out_full(planning, list->count);
     }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_8_16_copy(dmlops_plan_int_8_16* to, const dmlops_plan_int_8_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_Activation_8 {
@@ -831,8 +849,9 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8_16 lists;
     dmlops_plan_int_64 elements;
     dmlops_plan_int_32 numbers;
-    dmlops_plan_int_8 bounds;
+    dmlops_plan_int_32 bounds;
     dmlops_plan_Activation_8 activations;
+    int64_t widened;
     dmlops_plan_Factors factors;
     dmlops_plan_Sliding sliding;
     dmlops_plan_AttentionViews attention;
@@ -1099,6 +1118,26 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
+typedef struct dmlops_plan_Map {
+    int is_aligned;
+    int64_t over;
+    int64_t single;
+    int64_t blocked;
+    dmlops_plan_Tensor_16 tensors;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+    dmlops_plan_int_8_16 arrays;
+} dmlops_plan_Map;
+
+typedef struct dmlops_plan_MapParams {
+    int64_t count;
+    int64_t groupColumns;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_8 steps;
+    dmlops_plan_int_64 scalars;
+    dmlops_plan_Dimension_16 dimensions;
+} dmlops_plan_MapParams;
+
 typedef struct dmlops_plan_SeparableTile {
     int64_t planes;
     int64_t rows;
@@ -1227,64 +1266,6 @@ typedef struct dmlops_plan_DefinitionParams {
     int64_t groupColumns;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_DefinitionParams;
-
-typedef struct dmlops_plan_Number {
-    int64_t value;
-    int is_float;
-} dmlops_plan_Number;
-
-typedef struct dmlops_plan_Switch {
-    const char* name;
-    int64_t value;
-} dmlops_plan_Switch;
-
-typedef struct dmlops_plan_Switch_8 {
-    int64_t count;
-    dmlops_plan_Switch items[8];
-} dmlops_plan_Switch_8;
-
-static inline void dmlops_plan_Switch_8_append(dmlops_planning* planning, dmlops_plan_Switch_8* list, const dmlops_plan_Switch* item) {
-    if (list->count < 8) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-typedef struct dmlops_plan_Number_32 {
-    int64_t count;
-    dmlops_plan_Number items[32];
-} dmlops_plan_Number_32;
-
-static inline void dmlops_plan_Number_32_append(dmlops_planning* planning, dmlops_plan_Number_32* list, const dmlops_plan_Number* item) {
-    if (list->count < 32) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-typedef struct dmlops_plan_Map {
-    int is_aligned;
-    int64_t over;
-    int64_t single;
-    int64_t blocked;
-    int64_t widened;
-    dmlops_plan_Tensor_16 tensors;
-    dmlops_plan_Switch_8 switches;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_Number_32 scalars;
-    dmlops_plan_int_8_16 arrays;
-} dmlops_plan_Map;
-
-typedef struct dmlops_plan_MapParams {
-    int64_t count;
-    int64_t groupColumns;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_int_8 steps;
-    dmlops_plan_int_64 scalars;
-    dmlops_plan_Dimension_16 dimensions;
-} dmlops_plan_MapParams;
 
 typedef struct dmlops_plan_Gather {
     dmlops_plan_Tensor input;
@@ -1638,6 +1619,7 @@ DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) 
     record->numbers.count = 0;
     record->bounds.count = 0;
     record->activations.count = 0;
+    record->widened = 0;
     record->factors.applies = 0;
     record->factors.left.count = 0;
     record->factors.right.count = 0;
@@ -1733,9 +1715,7 @@ DMLOPS_CALLED void dmlops_plan_Map_empty(dmlops_plan_Map* record) {
     record->over = 0;
     record->single = 0;
     record->blocked = 0;
-    record->widened = 0;
     record->tensors.count = 0;
-    record->switches.count = 0;
     record->elements.count = 0;
     record->scalars.count = 0;
     record->arrays.count = 0;
@@ -2240,6 +2220,20 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
+DMLOPS_CALLED void dmlops_put_MapParams(
+    dmlops_planning* planning, const dmlops_plan_MapParams* record) {
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->steps.items, record->steps.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+    for (int64_t i = 0; i < record->dimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_RowsParams(
     dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
     dmlops_put_words(planning, record->lists.items, record->lists.count);
@@ -2278,20 +2272,6 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
-DMLOPS_CALLED void dmlops_put_MapParams(
-    dmlops_planning* planning, const dmlops_plan_MapParams* record) {
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_words(planning, record->steps.items, record->steps.count);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-    for (int64_t i = 0; i < record->dimensions.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
-        dmlops_put_padding(planning);
-    }
 }
 
 DMLOPS_CALLED void dmlops_put_GatherLookup(
@@ -2687,6 +2667,25 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     is_cooperative);
 DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
+DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op);
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op);
+DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    elements);
+DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis);
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
+    result);
+DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
+    loops, int64_t place, int64_t along, int64_t vector);
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
+    dmlops_plan_Loop_16* loops, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
+    dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result);
+DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
+    threads);
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result);
 DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -2797,25 +2796,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, co
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
     int64_t first, const dmlops_plan_Threads* threads, int waits);
-DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
-DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* op);
-DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op);
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op);
-DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    elements);
-DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis);
-DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
-    result);
-DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
-    loops, int64_t place, int64_t along, int64_t vector);
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
-    dmlops_plan_Loop_16* loops, int64_t vector);
-DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
-    threads);
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result);
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
@@ -4305,9 +4285,15 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         dmlops_plan_int_64_append(planning, &scalars, (0 <= number && number < INT64_C(2147483648)) ? number :
             dmlops_plan_counted(planning, number));
     }
+    dmlops_plan_int_64 elements;
+    elements.count = 0;
+    for (int64_t each_6 = 0; each_6 < op->elements.count; ++each_6) {
+        const int64_t item = op->elements.items[each_6];
+        dmlops_plan_int_64_append(planning, &elements, item);
+    }
     dmlops_plan_int_512_copy(&result->lists, &lists);
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
-    dmlops_plan_int_64_copy(&result->elements, &op->elements);
+    dmlops_plan_int_64_copy(&result->elements, &elements);
     dmlops_plan_int_64_copy(&result->scalars, &scalars);
     return;
 }
@@ -6461,6 +6447,429 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     return dmlops_plan_window_tiles(planning, contraction, &found);
 }
 
+/* An integer as 32 bits; it must fit as a signed one. */
+DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
+    if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
+        return 0;
+    }
+    return dmlops_modulo(value, INT64_C(4294967296));
+}
+
+/* One dispatch. */
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    const dmlops_plan_MapPass * one = &shader->map;
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
+    dmlops_plan_Tensor_16 tensors;
+    tensors.count = 0;
+    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+            dmlops_plan_Tensor_16_append(planning, &tensors, tensor);
+        } else {
+            dmlops_plan_Tensor absent;
+            absent = *output;
+            absent.macro = tensor->macro;
+            absent.buffer = tensor->buffer;
+            absent.is_present = 0;
+            dmlops_plan_Tensor made_2;
+            made_2 = absent;
+            made_2.is_output = 0;
+            dmlops_plan_Tensor_16_append(planning, &tensors, &made_2);
+        }
+    }
+    for (int64_t place = 0; place < op->bounds.count; ++place) {
+        const int64_t bound = op->bounds.items[place];
+        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
+            DMLOPS_TEXT(""), bound);
+    }
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
+    for (int64_t each_3 = 0; each_3 < op->numbers.count; ++each_3) {
+        const int64_t number = op->numbers.items[each_3];
+        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_integer(planning, number));
+    }
+    if (shader->is_fused) {
+        dmlops_plan_Fused fused;
+        dmlops_plan_define_activations(planning, op, shader, &fused);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION"), fused.words.items[dmlops_item(planning, 0,
+            fused.words.count)]);
+        dmlops_plan_int_64 made_4;
+        made_4.count = 0;
+        for (int64_t each_5 = dmlops_clip(1, fused.words.count); each_5 < dmlops_clip(3, fused.words.count); ++each_5) {
+            const int64_t item = fused.words.items[each_5];
+            dmlops_plan_int_64_append(planning, &made_4, item);
+        }
+        dmlops_plan_int_64_extend(planning, &scalars, made_4.count, made_4.items);
+    }
+    for (int64_t place = 0; place < tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors.items[place];
+        if ((((op->widened >> place) & 1) == 1) && !tensor->is_float) {
+            dmlops_plan_check_type(planning, 64, 1);
+        }
+        dmlops_plan_define_tensor(planning, tensor);
+        dmlops_plan_bind(planning, tensor);
+    }
+    dmlops_plan_Map found;
+    found.is_aligned = one->is_aligned;
+    found.over = one->over;
+    found.single = one->single;
+    found.blocked = one->blocked;
+    dmlops_plan_Tensor_16_copy(&found.tensors, &tensors);
+    dmlops_plan_int_64_copy(&found.elements, &op->elements);
+    dmlops_plan_int_64_copy(&found.scalars, &scalars);
+    dmlops_plan_int_8_16_copy(&found.arrays, &op->lists);
+    if (one->is_aligned) {
+        dmlops_plan_aligned(planning, &found);
+    } else {
+        dmlops_plan_coordinates(planning, &found);
+    }
+}
+
+/* Rejects tensors with other dimensions than the one visited; single ones may have any. */
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op) {
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((op->single >> place) & 1) == 0) && (tensor->strides.count != op->tensors.items[dmlops_item(planning,
+            op->over, op->tensors.count)].sizes.count)) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_RANK_MISMATCH, -1, tensor->strides.count);
+            return;
+        }
+    }
+}
+
+/* By coordinates, in the memory order of the tensor visited: in vectors if that is the output. */
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op) {
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
+    int is_own = op->over == dmlops_subtract(op->tensors.count, 1);
+    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes;
+    dmlops_plan_check_ranks(planning, op);
+    dmlops_plan_int_8 order;
+    dmlops_plan_outermost_first(planning, sizes, &op->tensors.items[dmlops_item(planning, op->over,
+        op->tensors.count)].strides, &order);
+    int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
+    dmlops_plan_int_64 outer;
+    outer.count = 0;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, order.count); ++each_1) {
+        const int64_t place = order.items[each_1];
+        if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
+            dmlops_plan_int_64_append(planning, &outer, output->strides.items[dmlops_item(planning, place,
+                output->strides.count)]);
+        }
+    }
+    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning,
+        inner, sizes->count)], output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer) : 1;
+    if (dmlops_plan_is_one_each(planning, output, dmlops_plan_element_count(planning, sizes))) {
+        vector = 1;
+    }
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, sizes), vector);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, count, 256, 1, &groups);
+    dmlops_plan_Dimension_16 found;
+    found.count = 0;
+    for (int64_t place = 0; place < sizes->count; ++place) {
+        const int64_t size = sizes->items[place];
+        dmlops_plan_int_16 row;
+        row.count = 0;
+        for (int64_t each_2 = 0; each_2 < op->tensors.count; ++each_2) {
+            const dmlops_plan_Tensor* tensor = &op->tensors.items[each_2];
+            dmlops_plan_int_16_append(planning, &row, tensor->strides.items[dmlops_item(planning, place,
+                tensor->strides.count)]);
+        }
+        for (int64_t each_3 = 0; each_3 < op->arrays.count; ++each_3) {
+            const dmlops_plan_int_8* array = &op->arrays.items[each_3];
+            dmlops_plan_int_16_append(planning, &row, dmlops_plan_integer(planning, array->items[dmlops_item(planning,
+                place, array->count)]));
+        }
+        dmlops_plan_Dimension made_4;
+        dmlops_plan_dimension(planning, (place == inner) ? dmlops_divide(size, vector) : size, &row, &made_4);
+        dmlops_plan_Dimension_16_append(planning, &found, &made_4);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &order));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_plan_int_8 made_5;
+    made_5.count = 0;
+    dmlops_plan_MapParams made_6;
+    made_6.count = count;
+    made_6.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&made_6.elements, &op->elements);
+    made_6.steps = made_5;
+    dmlops_plan_int_64_copy(&made_6.scalars, &op->scalars);
+    dmlops_plan_Dimension_16_copy(&made_6.dimensions, &found);
+    dmlops_put_MapParams(planning, &made_6);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* Whether threads compute one element each, of 32 bits or more: the elements fill no more than a group on each
+   multiprocessor. */
+DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t elements) {
+    (void)planning;
+    return (output->bits >= 32) && (elements <= 33792);
+}
+
+/* The size along an axis of the blocks that blocked tensors have an element for; 1 without such tensors. */
+DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis) {
+    int64_t size = op->tensors.items[dmlops_item(planning, op->over,
+        op->tensors.count)].sizes.items[dmlops_item(planning, axis, op->tensors.items[dmlops_item(planning, op->over,
+        op->tensors.count)].sizes.count)];
+    int64_t block = 1;
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((op->blocked >> place) & 1) == 1) && tensor->is_present) {
+            block = dmlops_divide(size, tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)]);
+        }
+    }
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((op->blocked >> place) & 1) == 1) && tensor->is_present &&
+            (dmlops_multiply(tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)], block) != size)) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, axis);
+            return 0;
+        }
+    }
+    return block;
+}
+
+/* The dimensions of the tensor visited, from block to block and over a block, merged. */
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
+    result) {
+    dmlops_plan_check_ranks(planning, op);
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t axis = 0; axis < op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes.count;
+        ++axis) {
+        const int64_t size = op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes.items[axis];
+        int64_t block = dmlops_plan_blocks_along(planning, op, axis);
+        dmlops_plan_int_16 between;
+        between.count = 0;
+        dmlops_plan_int_16 within;
+        within.count = 0;
+        for (int64_t place = 0; place < op->tensors.count; ++place) {
+            const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+            int is_single = ((op->single >> place) & 1) == 1;
+            int is_blocked = ((op->blocked >> place) & 1) == 1;
+            int64_t stride = (tensor->is_present && !is_single) ? tensor->strides.items[dmlops_item(planning, axis,
+                tensor->strides.count)] : 0;
+            dmlops_plan_int_16_append(planning, &between, is_blocked ? stride : dmlops_multiply(block, stride));
+            dmlops_plan_int_16_append(planning, &within, is_blocked ? 0 : stride);
+        }
+        dmlops_plan_Loop made_1;
+        made_1.size = dmlops_divide(size, block);
+        dmlops_plan_int_16_copy(&made_1.strides, &between);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_1);
+        if (block > 1) {
+            dmlops_plan_Loop made_2;
+            made_2.size = block;
+            dmlops_plan_int_16_copy(&made_2.strides, &within);
+            dmlops_plan_Loop_16_append(planning, &loops, &made_2);
+        }
+    }
+    dmlops_plan_merged(planning, &loops, result);
+    return;
+}
+
+/* The elements of a tensor, of a vector of them along a loop, that are loaded at once, from a single word or vector. */
+DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
+    loops, int64_t place, int64_t along, int64_t vector) {
+    if (loops->items[dmlops_item(planning, along, loops->count)].strides.items[dmlops_item(planning, place,
+        loops->items[dmlops_item(planning, along, loops->count)].strides.count)] != 1) {
+        return 1;
+    }
+    int64_t width = dmlops_min(vector, dmlops_divide(128, bits));
+    for (int64_t number = 0; number < loops->count; ++number) {
+        const dmlops_plan_Loop* loop = &loops->items[number];
+        if (number != along) {
+            width = dmlops_gcd(width, loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
+        }
+    }
+    return width;
+}
+
+/* The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use. */
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
+    dmlops_plan_Loop_16* loops, int64_t vector) {
+    if ((vector > 1) && (loops->count <= dmlops_subtract(8, 2))) {
+        for (int64_t along = 0; along < dmlops_subtract(loops->count, 1); ++along) {
+            if (dmlops_modulo(loops->items[dmlops_item(planning, along, loops->count)].size, vector) == 0) {
+                for (int64_t place = 0; place < dmlops_subtract(op->tensors.count, 1); ++place) {
+                    int is_repeated = loops->items[dmlops_item(planning, dmlops_subtract(loops->count, 1),
+                        loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning,
+                        dmlops_subtract(loops->count, 1), loops->count)].strides.count)] == 0;
+                    int is_small = is_repeated || (((op->blocked >> place) & 1) == 1);
+                    int64_t bits = op->tensors.items[dmlops_item(planning, place, op->tensors.count)].bits;
+                    if (!is_small && (dmlops_plan_loaded_at_once(planning, bits, loops, place, along, vector) ==
+                        vector)) {
+                        return along;
+                    }
+                }
+            }
+        }
+    }
+    return -1;
+}
+
+/* Loops over patches of square blocks, so that neighboring threads stay close along both dimensions. Without, a
+   transposed copy has 0.72 of the speed on an H200. */
+DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
+    dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
+    int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
+    int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
+    dmlops_plan_Loop_16 found;
+    found.count = 0;
+    dmlops_plan_Loop down;
+    dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high), &down);
+    if (down.size > 1) {
+        dmlops_plan_Loop_16_append(planning, &found, &down);
+    }
+    dmlops_plan_Loop across;
+    dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide), &across);
+    if (across.size > 1) {
+        dmlops_plan_Loop_16_append(planning, &found, &across);
+    }
+    dmlops_plan_Loop made_1;
+    dmlops_plan_in_steps(planning, other, vector, &made_1);
+    dmlops_plan_Loop made_2;
+    made_2.size = high;
+    dmlops_plan_int_16_copy(&made_2.strides, &made_1.strides);
+    dmlops_plan_Loop_16_append(planning, &found, &made_2);
+    dmlops_plan_Loop made_3;
+    dmlops_plan_in_steps(planning, inner, vector, &made_3);
+    dmlops_plan_Loop made_4;
+    made_4.size = wide;
+    dmlops_plan_int_16_copy(&made_4.strides, &made_3.strides);
+    dmlops_plan_Loop_16_append(planning, &found, &made_4);
+    dmlops_plan_Loop_16_copy(result, &found);
+    return;
+}
+
+/* The vectors, of `count`, that each of `threads` in a group loads before it computes any, given the bits that it loads
+   for one, or stores if that is more: those that fit in VECTORS_BITS, if enough threads are left. All have the same
+   number, since drivers postpone loads that are not always needed. */
+DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
+    threads) {
+    int64_t ahead = dmlops_plan_power_below(planning, dmlops_divide(256, moved), 4);
+    while (planning->reason == DMLOPS_REASON_NONE && (ahead > 1)) {
+        int64_t least = (dmlops_multiply(dmlops_multiply(2, ahead), moved) <= 256) ? 262144 : 1048576;
+        if ((count >= least) && (dmlops_modulo(count, dmlops_multiply(ahead, threads)) == 0)) {
+            return ahead;
+        }
+        ahead = dmlops_divide(ahead, 2);
+    }
+    return 1;
+}
+
+/* All tensors in step, since they have the sizes of the one visited. */
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op) {
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
+    dmlops_plan_int_64 begins;
+    begins.count = 0;
+    for (int64_t each_1 = 0; each_1 < op->arrays.count; ++each_1) {
+        const dmlops_plan_int_8* array = &op->arrays.items[each_1];
+        int64_t begin = 0;
+        for (int64_t place = 0; place < array->count; ++place) {
+            const int64_t entry = array->items[place];
+            begin = dmlops_add(begin, dmlops_multiply(entry, output->strides.items[dmlops_item(planning, place,
+                output->strides.count)]));
+        }
+        dmlops_plan_int_64_append(planning, &begins, begin);
+    }
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_loops_in_step(planning, op, &loops);
+    const dmlops_plan_Loop * inner = &loops.items[dmlops_item(planning, -1, loops.count)];
+    dmlops_plan_int_64 outer;
+    outer.count = 0;
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, loops.count); ++each_2) {
+        const dmlops_plan_Loop* loop = &loops.items[each_2];
+        dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, -1,
+            loop->strides.count)]);
+    }
+    dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
+    int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
+        inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
+    if (dmlops_plan_is_one_each(planning, output, dmlops_plan_repeats(planning, &loops))) {
+        vector = 1;
+    }
+    int64_t other = dmlops_plan_other_loop(planning, op, &loops, vector);
+    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        int64_t along = dmlops_subtract(loops.count, 1);
+        if ((other != -1) && (dmlops_plan_loaded_at_once(planning, tensor->bits, &loops, place, other, vector) ==
+            vector)) {
+            along = other;
+        }
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
+            (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)(along == other));
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), dmlops_plan_loaded_at_once(planning,
+            tensor->bits, &loops, place, along, vector));
+    }
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
+    for (int64_t place = 0; place < dmlops_clip(-1, loops.count); ++place) {
+        const dmlops_plan_Loop* loop = &loops.items[place];
+        if (place != other) {
+            dmlops_plan_Loop_16_append(planning, &vectors, loop);
+        }
+    }
+    if (other == -1) {
+        dmlops_plan_Loop made_3;
+        dmlops_plan_in_steps(planning, inner, vector, &made_3);
+        dmlops_plan_Loop_16_append(planning, &vectors, &made_3);
+    } else {
+        dmlops_plan_Loop_16 made_5;
+        dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], inner, vector, &made_5);
+        for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
+            const dmlops_plan_Loop* loop = &made_5.items[each_4];
+            dmlops_plan_Loop_16_append(planning, &vectors, loop);
+        }
+    }
+    int64_t count = dmlops_plan_repeats(planning, &vectors);
+    int64_t loaded = 0;
+    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if (tensor->is_present && (((op->single >> place) & 1) == 0)) {
+            loaded = dmlops_add(loaded, dmlops_multiply(tensor->bits, vector));
+        }
+    }
+    int64_t moved = dmlops_max(loaded, dmlops_multiply(output->bits, vector));
+    int64_t ahead = (other == -1) ? dmlops_plan_vectors_ahead(planning, count, moved, 256) : 1;
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_divide(count, ahead), 256, ahead, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), (other == -1) ? ahead : vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, inner->strides.count); ++each_6) {
+        const int64_t item = inner->strides.items[each_6];
+        dmlops_plan_int_8_append(planning, &steps, item);
+    }
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
+    for (int64_t each_7 = 0; each_7 < op->scalars.count; ++each_7) {
+        const int64_t item = op->scalars.items[each_7];
+        dmlops_plan_int_64_append(planning, &scalars, item);
+    }
+    dmlops_plan_int_64_extend(planning, &scalars, begins.count, begins.items);
+    dmlops_plan_Dimension_16 made_8;
+    dmlops_plan_dimensions(planning, &vectors, &made_8);
+    dmlops_plan_MapParams params;
+    params.count = count;
+    params.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&params.elements, &op->elements);
+    params.steps = steps;
+    dmlops_plan_int_64_copy(&params.scalars, &scalars);
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
+    dmlops_put_MapParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
 /* The extent of an output of two dimensions or more. */
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result) {
@@ -7617,6 +8026,10 @@ DMLOPS_CALLED int64_t dmlops_plan_elements_along(dmlops_planning* planning, int6
 /* The dispatches, of a faster form if one applies; none if every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
+    if (shader->map.over != -1) {
+        dmlops_plan_map(planning, op, shader);
+        return;
+    }
     dmlops_out_begin(planning);
     for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
@@ -8020,395 +8433,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
     dmlops_put_DefinitionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, waits);
-}
-
-/* An integer as 32 bits; it must fit as a signed one. */
-DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
-    if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
-        return 0;
-    }
-    return dmlops_modulo(value, INT64_C(4294967296));
-}
-
-/* A number as 32 bits. */
-DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number) {
-    return number->is_float ? number->value : dmlops_plan_integer(planning, number->value);
-}
-
-/* One dispatch. */
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* op) {
-    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    for (int64_t each_2 = 0; each_2 < op->switches.count; ++each_2) {
-        const dmlops_plan_Switch* switch_ = &op->switches.items[each_2];
-        dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
-    }
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->widened >> place) & 1) == 1) && !tensor->is_float) {
-            dmlops_plan_check_type(planning, 64, 1);
-        }
-        dmlops_plan_define_tensor(planning, tensor);
-        dmlops_plan_bind(planning, tensor);
-    }
-    if (op->is_aligned) {
-        dmlops_plan_aligned(planning, op);
-    } else {
-        dmlops_plan_coordinates(planning, op);
-    }
-}
-
-/* Rejects tensors with other dimensions than the one visited; single ones may have any. */
-DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op) {
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->single >> place) & 1) == 0) && (tensor->strides.count != op->tensors.items[dmlops_item(planning,
-            op->over, op->tensors.count)].sizes.count)) {
-            dmlops_out_refuse(planning, DMLOPS_REASON_RANK_MISMATCH, -1, tensor->strides.count);
-            return;
-        }
-    }
-}
-
-/* By coordinates, in the memory order of the tensor visited: in vectors if that is the output. */
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
-    int is_own = op->over == dmlops_subtract(op->tensors.count, 1);
-    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes;
-    dmlops_plan_check_ranks(planning, op);
-    dmlops_plan_int_8 order;
-    dmlops_plan_outermost_first(planning, sizes, &op->tensors.items[dmlops_item(planning, op->over,
-        op->tensors.count)].strides, &order);
-    int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
-    dmlops_plan_int_64 outer;
-    outer.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, order.count); ++each_1) {
-        const int64_t place = order.items[each_1];
-        if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
-            dmlops_plan_int_64_append(planning, &outer, output->strides.items[dmlops_item(planning, place,
-                output->strides.count)]);
-        }
-    }
-    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning,
-        inner, sizes->count)], output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer) : 1;
-    if (dmlops_plan_is_one_each(planning, output, dmlops_plan_element_count(planning, sizes))) {
-        vector = 1;
-    }
-    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, sizes), vector);
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, count, 256, 1, &groups);
-    dmlops_plan_Dimension_16 found;
-    found.count = 0;
-    for (int64_t place = 0; place < sizes->count; ++place) {
-        const int64_t size = sizes->items[place];
-        dmlops_plan_int_16 row;
-        row.count = 0;
-        for (int64_t each_2 = 0; each_2 < op->tensors.count; ++each_2) {
-            const dmlops_plan_Tensor* tensor = &op->tensors.items[each_2];
-            dmlops_plan_int_16_append(planning, &row, tensor->strides.items[dmlops_item(planning, place,
-                tensor->strides.count)]);
-        }
-        for (int64_t each_3 = 0; each_3 < op->arrays.count; ++each_3) {
-            const dmlops_plan_int_8* array = &op->arrays.items[each_3];
-            dmlops_plan_int_16_append(planning, &row, dmlops_plan_integer(planning, array->items[dmlops_item(planning,
-                place, array->count)]));
-        }
-        dmlops_plan_Dimension made_4;
-        dmlops_plan_dimension(planning, (place == inner) ? dmlops_divide(size, vector) : size, &row, &made_4);
-        dmlops_plan_Dimension_16_append(planning, &found, &made_4);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &order));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_plan_int_64 scalars;
-    scalars.count = 0;
-    for (int64_t each_5 = 0; each_5 < op->scalars.count; ++each_5) {
-        const dmlops_plan_Number* number = &op->scalars.items[each_5];
-        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_word(planning, number));
-    }
-    dmlops_plan_int_8 made_6;
-    made_6.count = 0;
-    dmlops_plan_MapParams made_7;
-    made_7.count = count;
-    made_7.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&made_7.elements, &op->elements);
-    made_7.steps = made_6;
-    dmlops_plan_int_64_copy(&made_7.scalars, &scalars);
-    dmlops_plan_Dimension_16_copy(&made_7.dimensions, &found);
-    dmlops_put_MapParams(planning, &made_7);
-    dmlops_out_dispatch(planning, &groups, 0);
-}
-
-/* Whether threads compute one element each, of 32 bits or more: the elements fill no more than a group on each
-   multiprocessor. */
-DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t elements) {
-    (void)planning;
-    return (output->bits >= 32) && (elements <= 33792);
-}
-
-/* The size along an axis of the blocks that blocked tensors have an element for; 1 without such tensors. */
-DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis) {
-    int64_t size = op->tensors.items[dmlops_item(planning, op->over,
-        op->tensors.count)].sizes.items[dmlops_item(planning, axis, op->tensors.items[dmlops_item(planning, op->over,
-        op->tensors.count)].sizes.count)];
-    int64_t block = 1;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->blocked >> place) & 1) == 1) && tensor->is_present) {
-            block = dmlops_divide(size, tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)]);
-        }
-    }
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->blocked >> place) & 1) == 1) && tensor->is_present &&
-            (dmlops_multiply(tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)], block) != size)) {
-            dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, axis);
-            return 0;
-        }
-    }
-    return block;
-}
-
-/* The dimensions of the tensor visited, from block to block and over a block, merged. */
-DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
-    result) {
-    dmlops_plan_check_ranks(planning, op);
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
-    for (int64_t axis = 0; axis < op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes.count;
-        ++axis) {
-        const int64_t size = op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes.items[axis];
-        int64_t block = dmlops_plan_blocks_along(planning, op, axis);
-        dmlops_plan_int_16 between;
-        between.count = 0;
-        dmlops_plan_int_16 within;
-        within.count = 0;
-        for (int64_t place = 0; place < op->tensors.count; ++place) {
-            const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-            int is_single = ((op->single >> place) & 1) == 1;
-            int is_blocked = ((op->blocked >> place) & 1) == 1;
-            int64_t stride = (tensor->is_present && !is_single) ? tensor->strides.items[dmlops_item(planning, axis,
-                tensor->strides.count)] : 0;
-            dmlops_plan_int_16_append(planning, &between, is_blocked ? stride : dmlops_multiply(block, stride));
-            dmlops_plan_int_16_append(planning, &within, is_blocked ? 0 : stride);
-        }
-        dmlops_plan_Loop made_1;
-        made_1.size = dmlops_divide(size, block);
-        dmlops_plan_int_16_copy(&made_1.strides, &between);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_1);
-        if (block > 1) {
-            dmlops_plan_Loop made_2;
-            made_2.size = block;
-            dmlops_plan_int_16_copy(&made_2.strides, &within);
-            dmlops_plan_Loop_16_append(planning, &loops, &made_2);
-        }
-    }
-    dmlops_plan_merged(planning, &loops, result);
-    return;
-}
-
-/* The elements of a tensor, of a vector of them along a loop, that are loaded at once, from a single word or vector. */
-DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
-    loops, int64_t place, int64_t along, int64_t vector) {
-    if (loops->items[dmlops_item(planning, along, loops->count)].strides.items[dmlops_item(planning, place,
-        loops->items[dmlops_item(planning, along, loops->count)].strides.count)] != 1) {
-        return 1;
-    }
-    int64_t width = dmlops_min(vector, dmlops_divide(128, bits));
-    for (int64_t number = 0; number < loops->count; ++number) {
-        const dmlops_plan_Loop* loop = &loops->items[number];
-        if (number != along) {
-            width = dmlops_gcd(width, loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
-        }
-    }
-    return width;
-}
-
-/* The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use. */
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
-    dmlops_plan_Loop_16* loops, int64_t vector) {
-    if ((vector > 1) && (loops->count <= dmlops_subtract(8, 2))) {
-        for (int64_t along = 0; along < dmlops_subtract(loops->count, 1); ++along) {
-            if (dmlops_modulo(loops->items[dmlops_item(planning, along, loops->count)].size, vector) == 0) {
-                for (int64_t place = 0; place < dmlops_subtract(op->tensors.count, 1); ++place) {
-                    int is_repeated = loops->items[dmlops_item(planning, dmlops_subtract(loops->count, 1),
-                        loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning,
-                        dmlops_subtract(loops->count, 1), loops->count)].strides.count)] == 0;
-                    int is_small = is_repeated || (((op->blocked >> place) & 1) == 1);
-                    int64_t bits = op->tensors.items[dmlops_item(planning, place, op->tensors.count)].bits;
-                    if (!is_small && (dmlops_plan_loaded_at_once(planning, bits, loops, place, along, vector) ==
-                        vector)) {
-                        return along;
-                    }
-                }
-            }
-        }
-    }
-    return -1;
-}
-
-/* Loops over patches of square blocks, so that neighboring threads stay close along both dimensions. Without, a
-   transposed copy has 0.72 of the speed on an H200. */
-DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
-    int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
-    int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
-    dmlops_plan_Loop_16 found;
-    found.count = 0;
-    dmlops_plan_Loop down;
-    dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high), &down);
-    if (down.size > 1) {
-        dmlops_plan_Loop_16_append(planning, &found, &down);
-    }
-    dmlops_plan_Loop across;
-    dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide), &across);
-    if (across.size > 1) {
-        dmlops_plan_Loop_16_append(planning, &found, &across);
-    }
-    dmlops_plan_Loop made_1;
-    dmlops_plan_in_steps(planning, other, vector, &made_1);
-    dmlops_plan_Loop made_2;
-    made_2.size = high;
-    dmlops_plan_int_16_copy(&made_2.strides, &made_1.strides);
-    dmlops_plan_Loop_16_append(planning, &found, &made_2);
-    dmlops_plan_Loop made_3;
-    dmlops_plan_in_steps(planning, inner, vector, &made_3);
-    dmlops_plan_Loop made_4;
-    made_4.size = wide;
-    dmlops_plan_int_16_copy(&made_4.strides, &made_3.strides);
-    dmlops_plan_Loop_16_append(planning, &found, &made_4);
-    dmlops_plan_Loop_16_copy(result, &found);
-    return;
-}
-
-/* The vectors, of `count`, that each of `threads` in a group loads before it computes any, given the bits that it loads
-   for one, or stores if that is more: those that fit in VECTORS_BITS, if enough threads are left. All have the same
-   number, since drivers postpone loads that are not always needed. */
-DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
-    threads) {
-    int64_t ahead = dmlops_plan_power_below(planning, dmlops_divide(256, moved), 4);
-    while (planning->reason == DMLOPS_REASON_NONE && (ahead > 1)) {
-        int64_t least = (dmlops_multiply(dmlops_multiply(2, ahead), moved) <= 256) ? 262144 : 1048576;
-        if ((count >= least) && (dmlops_modulo(count, dmlops_multiply(ahead, threads)) == 0)) {
-            return ahead;
-        }
-        ahead = dmlops_divide(ahead, 2);
-    }
-    return 1;
-}
-
-/* All tensors in step, since they have the sizes of the one visited. */
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
-    dmlops_plan_int_64 begins;
-    begins.count = 0;
-    for (int64_t each_1 = 0; each_1 < op->arrays.count; ++each_1) {
-        const dmlops_plan_int_8* array = &op->arrays.items[each_1];
-        int64_t begin = 0;
-        for (int64_t place = 0; place < array->count; ++place) {
-            const int64_t entry = array->items[place];
-            begin = dmlops_add(begin, dmlops_multiply(entry, output->strides.items[dmlops_item(planning, place,
-                output->strides.count)]));
-        }
-        dmlops_plan_int_64_append(planning, &begins, begin);
-    }
-    dmlops_plan_Loop_16 loops;
-    dmlops_plan_loops_in_step(planning, op, &loops);
-    const dmlops_plan_Loop * inner = &loops.items[dmlops_item(planning, -1, loops.count)];
-    dmlops_plan_int_64 outer;
-    outer.count = 0;
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, loops.count); ++each_2) {
-        const dmlops_plan_Loop* loop = &loops.items[each_2];
-        dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, -1,
-            loop->strides.count)]);
-    }
-    dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
-    int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
-        inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
-    if (dmlops_plan_is_one_each(planning, output, dmlops_plan_repeats(planning, &loops))) {
-        vector = 1;
-    }
-    int64_t other = dmlops_plan_other_loop(planning, op, &loops, vector);
-    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        int64_t along = dmlops_subtract(loops.count, 1);
-        if ((other != -1) && (dmlops_plan_loaded_at_once(planning, tensor->bits, &loops, place, other, vector) ==
-            vector)) {
-            along = other;
-        }
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
-            (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)(along == other));
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), dmlops_plan_loaded_at_once(planning,
-            tensor->bits, &loops, place, along, vector));
-    }
-    dmlops_plan_Loop_16 vectors;
-    vectors.count = 0;
-    for (int64_t place = 0; place < dmlops_clip(-1, loops.count); ++place) {
-        const dmlops_plan_Loop* loop = &loops.items[place];
-        if (place != other) {
-            dmlops_plan_Loop_16_append(planning, &vectors, loop);
-        }
-    }
-    if (other == -1) {
-        dmlops_plan_Loop made_3;
-        dmlops_plan_in_steps(planning, inner, vector, &made_3);
-        dmlops_plan_Loop_16_append(planning, &vectors, &made_3);
-    } else {
-        dmlops_plan_Loop_16 made_5;
-        dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], inner, vector, &made_5);
-        for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
-            const dmlops_plan_Loop* loop = &made_5.items[each_4];
-            dmlops_plan_Loop_16_append(planning, &vectors, loop);
-        }
-    }
-    int64_t count = dmlops_plan_repeats(planning, &vectors);
-    int64_t loaded = 0;
-    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (tensor->is_present && (((op->single >> place) & 1) == 0)) {
-            loaded = dmlops_add(loaded, dmlops_multiply(tensor->bits, vector));
-        }
-    }
-    int64_t moved = dmlops_max(loaded, dmlops_multiply(output->bits, vector));
-    int64_t ahead = (other == -1) ? dmlops_plan_vectors_ahead(planning, count, moved, 256) : 1;
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_divide(count, ahead), 256, ahead, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), (other == -1) ? ahead : vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, inner->strides.count); ++each_6) {
-        const int64_t item = inner->strides.items[each_6];
-        dmlops_plan_int_8_append(planning, &steps, item);
-    }
-    dmlops_plan_int_64 scalars;
-    scalars.count = 0;
-    for (int64_t each_7 = 0; each_7 < op->scalars.count; ++each_7) {
-        const dmlops_plan_Number* number = &op->scalars.items[each_7];
-        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_word(planning, number));
-    }
-    dmlops_plan_int_64_extend(planning, &scalars, begins.count, begins.items);
-    dmlops_plan_Dimension_16 made_8;
-    dmlops_plan_dimensions(planning, &vectors, &made_8);
-    dmlops_plan_MapParams params;
-    params.count = count;
-    params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.elements, &op->elements);
-    params.steps = steps;
-    dmlops_plan_int_64_copy(&params.scalars, &scalars);
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
-    dmlops_put_MapParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
 }
 
 /* The movement in wider elements, up to 16 bytes, if it copies contiguous runs. */
@@ -9397,10 +9421,10 @@ typedef struct dmlops_shader_tensor {
     uint8_t is_held;
 } dmlops_shader_tensor;
 
-/* What the planner of an operator is given. `plan` fills a record with tensors and runs the program from `start` on,
-   whose macros are named `switches`. Programs from `trace` on compute the target of a coordinate. Members are given by
-   position, and -1 is none: `each` is the array of tensors for each of which the operator is planned, `fused` has an
-   activation that may run in its own shader, whose result is `output`. */
+/* What the planner of an operator is given. `plan` fills a record with tensors and runs the program from `start` on.
+   Programs from `trace` on compute the target of a coordinate. Members are given by position, and -1 is none: `each` is
+   the array of tensors for each of which the operator is planned, `fused` has an activation that may run in its own
+   shader, whose result is `output`. */
 typedef struct dmlops_inputs {
     const char* file; /* of the shader */
     void (*plan)(
@@ -9408,7 +9432,6 @@ typedef struct dmlops_inputs {
     const dmlops_plan_DefinitionShader* shader;
     const dmlops_member* members;
     const dmlops_shader_tensor* tensors;
-    const char* const* switches;
     const uint8_t* code;
     uint16_t start;
     uint16_t trace;
@@ -9461,30 +9484,6 @@ static inline void dmlops_set_tensors(
         void* field = (char*)record + view->offset;
         dmlops_set_tensor((dmlops_plan_Tensor*)field, view, tensor, entry);
     }
-}
-
-/* The macros of absent tensors, which nothing reads, are those of the last one. */
-DMLOPS_CALLED void dmlops_stand_in(dmlops_plan_Tensor_16* tensors) {
-    const dmlops_plan_Tensor* last = &tensors->items[tensors->count - 1];
-    for (int64_t i = 0; i + 1 < tensors->count; ++i) {
-        if (!tensors->items[i].is_present) {
-            const char* macro = tensors->items[i].macro;
-            const dmlops_plan_Buffer buffer = tensors->items[i].buffer;
-            tensors->items[i] = *last;
-            tensors->items[i].macro = macro;
-            tensors->items[i].buffer = buffer;
-            tensors->items[i].is_present = 0;
-            tensors->items[i].is_output = 0;
-        }
-    }
-}
-
-static inline void dmlops_append_switch(
-    dmlops_planning* planning, dmlops_plan_Switch_8* switches, const char* name, int64_t value) {
-    dmlops_plan_Switch item;
-    item.name = name;
-    item.value = value;
-    dmlops_plan_Switch_8_append(planning, switches, &item);
 }
 
 /* Passes the bits of an element of a type as two words: as it is computed, or as it is stored. */
@@ -9549,14 +9548,6 @@ static inline int64_t dmlops_float_bits(double value) {
     uint32_t word;
     memcpy(&word, &single, sizeof word);
     return word;
-}
-
-static inline void dmlops_append_scalar(
-    dmlops_planning* planning, dmlops_plan_Number_32* numbers, int64_t value, int is_float) {
-    dmlops_plan_Number item;
-    item.value = value;
-    item.is_float = is_float;
-    dmlops_plan_Number_32_append(planning, numbers, &item);
 }
 
 /* Integers; shaders take at most as many as there are dimensions. */
@@ -9646,7 +9637,7 @@ DMLOPS_CALLED void dmlops_append_activations(
 
 /* Runs the next statement. */
 DMLOPS_CALLED void dmlops_fill_next(
-    dmlops_planning* planning, dmlops_program* program, const char* const* switches, void* record) {
+    dmlops_planning* planning, dmlops_program* program, void* record) {
     const uint8_t* start = program->next;
     const uint8_t operation = *start;
     void* field;
@@ -9671,12 +9662,9 @@ DMLOPS_CALLED void dmlops_fill_next(
         dmlops_set_list(planning, (dmlops_plan_int_8*)field, &array);
         break;
     case DMLOPS_APPEND_NUMBER:
-        dmlops_plan_int_8_append(planning, (dmlops_plan_int_8*)field, dmlops_integer(program));
-        break;
-    case DMLOPS_APPEND_WORD:
         dmlops_plan_int_32_append(planning, (dmlops_plan_int_32*)field, dmlops_integer(program));
         break;
-    case DMLOPS_APPEND_FLOAT_WORD:
+    case DMLOPS_APPEND_FLOAT:
         dmlops_plan_int_32_append(
             planning, (dmlops_plan_int_32*)field, (int32_t)dmlops_float_bits(dmlops_float(program)));
         break;
@@ -9689,16 +9677,6 @@ DMLOPS_CALLED void dmlops_fill_next(
         dmlops_append_floats(planning, (dmlops_plan_int_8_16*)field, values, dmlops_uint_here(program));
         break;
     }
-    case DMLOPS_APPEND_SWITCH:
-        number = *program->next++;
-        dmlops_append_switch(planning, (dmlops_plan_Switch_8*)field, switches[number], dmlops_integer(program));
-        break;
-    case DMLOPS_APPEND_INTEGER:
-        dmlops_append_scalar(planning, (dmlops_plan_Number_32*)field, dmlops_integer(program), 0);
-        break;
-    case DMLOPS_APPEND_FLOAT:
-        dmlops_append_scalar(planning, (dmlops_plan_Number_32*)field, dmlops_float_bits(dmlops_float(program)), 1);
-        break;
     case DMLOPS_APPEND_CONVERTED: {
         const int stored = *program->next++;
         number = dmlops_integer(program);
@@ -9710,20 +9688,6 @@ DMLOPS_CALLED void dmlops_fill_next(
         number = dmlops_integer(program);
         dmlops_append_element(
             planning, (dmlops_plan_int_64*)field, stored, number, (const DML_SCALAR_UNION*)dmlops_here(program));
-        break;
-    }
-    case DMLOPS_APPEND_ACTIVATION:
-        number = *program->next++;
-        dmlops_append_switch(
-            planning, (dmlops_plan_Switch_8*)field, switches[number],
-            dmlops_activation_type((const DML_OPERATOR_DESC*)dmlops_address_here(program)));
-        break;
-    case DMLOPS_APPEND_PARAMETER: {
-        const int place = *program->next++;
-        const DML_OPERATOR_DESC* activation = (const DML_OPERATOR_DESC*)dmlops_address_here(program);
-        dmlops_append_scalar(
-            planning, (dmlops_plan_Number_32*)field,
-            dmlops_float_bits(dmlops_activation_parameter(activation, place)), 1);
         break;
     }
     default: /* DMLOPS_APPEND_ACTIVATIONS */
@@ -9741,7 +9705,7 @@ static inline void dmlops_fill(
     program.slots[0] = number;
     dmlops_start(&program, inputs->code, inputs->start, description, 0);
     while (*program.next != DMLOPS_DONE) {
-        dmlops_fill_next(planning, &program, inputs->switches, record);
+        dmlops_fill_next(planning, &program, record);
     }
 }
 
@@ -9794,17 +9758,6 @@ DMLOPS_CALLED void dmlops_set_movement(
             movement->is_followed = found.offsets[k] - start.offsets[k] == movement->steps.items[d];
         }
     }
-}
-
-static inline void dmlops_plan_with_Map(
-    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensors(inputs, description, number, &op);
-    dmlops_fill(planning, inputs, description, number, &op);
-    op.tensors.count = inputs->tensor_count;
-    dmlops_stand_in(&op.tensors);
-    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_plan_with_Gather(
@@ -9965,561 +9918,1226 @@ DMLOPS_CALLED int dmlops_plan_apart(
 }
 
 /* Operators. */
-static const dmlops_shader_tensor dmlops_element_wise_identity_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_identity_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_identity_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_identity_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_identity_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_identity_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_abs_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_abs_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_abs_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_abs_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_abs_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_abs_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_abs_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_acos_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_acos_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_acos_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_acos_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_acos_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_acos_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_acos_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_add_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_add_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_asin_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_asin_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_asin_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_asin_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_asin_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_asin_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_asin_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_atan_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_atan_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_atan_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_atan_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_atan_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_atan_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atan_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_ceil_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_ceil_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_ceil_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_ceil_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_ceil_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_ceil_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_ceil_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_clip_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_clip_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_clip_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_clip_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_clip_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Max),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Min),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Max),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Min),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_cos_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_cos_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_cos_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_cos_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_cos_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_cos_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_cos_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_divide_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_divide_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_divide_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_exp_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_exp_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_exp_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_exp_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_exp_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_exp_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_exp_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_floor_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_floor_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_floor_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_floor_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_floor_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_floor_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_floor_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_log_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_log_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_log_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_log_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_log_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_log_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_log_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_and_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_and_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_and_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_equals_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_equals_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_equals_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_greater_than_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_less_than_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_not_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_not_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_or_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_or_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_or_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_xor_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_xor_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_xor_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_max_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_max_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_max_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_mean_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_mean_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_mean_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_min_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_min_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_min_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_multiply_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_multiply_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_multiply_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_pow_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"EXPONENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_pow_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_pow_bounds},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_pow_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_pow_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"EXPONENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_pow_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_constant_pow_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_constant_pow_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_constant_pow_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_constant_pow_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_constant_pow_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_constant_pow_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_constant_pow_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(Exponent),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Exponent),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_recip_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_recip_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_recip_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_recip_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_recip_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_recip_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_recip_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_sin_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_sin_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_sin_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_sin_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_sin_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_sin_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sin_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_sqrt_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_sqrt_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_sqrt_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_sqrt_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_sqrt_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_sqrt_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sqrt_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_subtract_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_subtract_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_subtract_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_tan_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_tan_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_tan_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_tan_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_tan_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_tan_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_tan_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_threshold_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_threshold_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_threshold_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_threshold_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_threshold_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_threshold_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_threshold_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Min),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Min),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_quantize_linear_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_quantize_linear_bounds[] = {"HAS_ZERO_POINT"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_quantize_linear_bounds},
+    0,
+    0,
+    {0, NULL},
+    {3, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_quantize_linear_switches[] = {"HAS_ZERO_POINT"};
+static const dmlops_shader_tensor dmlops_element_wise_quantize_linear_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_quantize_linear_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_dequantize_linear_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"SCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_dequantize_linear_bounds[] = {"HAS_ZERO_POINT"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_dequantize_linear_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_dequantize_linear_bounds},
+    0,
+    0,
+    {0, NULL},
+    {3, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_dequantize_linear_switches[] = {"HAS_ZERO_POINT"};
+static const dmlops_shader_tensor dmlops_element_wise_dequantize_linear_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_dequantize_linear_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_elu_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_elu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_elu_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10535,6 +11153,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10549,63 +11168,139 @@ static const dmlops_shader_tensor dmlops_activation_hardmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_hard_sigmoid_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_hard_sigmoid_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_sigmoid_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Beta),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_identity_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_identity_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_identity_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_leaky_relu_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_leaky_relu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_leaky_relu_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_linear_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_linear_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_linear_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Beta),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10621,6 +11316,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10635,88 +11331,202 @@ static const dmlops_shader_tensor dmlops_activation_log_softmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_parameterized_relu_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_parameterized_relu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"SLOPE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"SLOPE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parameterized_relu_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_parametric_softplus_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_parametric_softplus_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parametric_softplus_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Beta),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_relu_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_relu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_relu_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_scaled_elu_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_scaled_elu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_elu_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Gamma),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Gamma),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_scaled_tanh_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_scaled_tanh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_tanh_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Beta),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_sigmoid_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_sigmoid_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_sigmoid_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10732,6 +11542,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10746,57 +11557,133 @@ static const dmlops_shader_tensor dmlops_activation_softmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_softplus_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_softplus_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softplus_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Steepness),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Steepness),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_softsign_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_softsign_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softsign_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_tanh_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_tanh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_tanh_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_thresholded_relu_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_thresholded_relu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_thresholded_relu_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10817,6 +11704,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     1,
     0,
     {17, dmlops_convolution_activations},
+    {-1, 0, -1, -1},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
     {-1, -1, -1, -1, -1, -1},
@@ -10858,16 +11746,16 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* AnyIsOutputPaddingEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* AnyIsOutputPaddingEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(0) /* FORWARD */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode),
+        DMLOPS_SMALL(0) /* CONVOLUTION */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* AnyIsOutputPaddingEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SLOT(17) /* AnyIsOutputPaddingEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* AnyIsOutputPaddingEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
-        DMLOPS_SMALL(0) /* FORWARD */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode),
-        DMLOPS_SMALL(0) /* CONVOLUTION */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
@@ -10937,6 +11825,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     1,
     0,
     {17, dmlops_gemm_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
     {-1, -1, -1, -1, -1, -1},
@@ -10961,18 +11850,18 @@ static const uint8_t dmlops_gemm_inputs[] = {
     DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA),
         DMLOPS_SMALL(0) /* NONE */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB),
         DMLOPS_SMALL(0) /* NONE */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_SMALL(1),
     DMLOPS_NEED, 1, DMLOPS_PLACE(14) /* Number */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_CHOOSE,
@@ -11002,6 +11891,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11016,13 +11906,13 @@ static const dmlops_shader_tensor dmlops_reduce_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_reduce_inputs[] = {
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
-        DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, rows.function), DMLOPS_UINT, DMLOPS_AT(Function),
     DMLOPS_DONE,
 };
@@ -11042,6 +11932,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11076,8 +11967,8 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
@@ -11112,6 +12003,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11134,17 +12026,17 @@ static const uint8_t dmlops_lp_pooling_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -11164,6 +12056,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11189,13 +12082,13 @@ static const uint8_t dmlops_max_pooling_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -11214,6 +12107,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11231,139 +12125,244 @@ static const dmlops_shader_tensor dmlops_roi_pooling_tensors[] = {
 static const uint8_t dmlops_roi_pooling_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(PooledSize.Height),
         DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScale),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScale),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_slice_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_inputs[] = {
-    /* step: [Strides[d] if Sizes[d] > 1 else 0 for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* step */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(14), DMLOPS_SELECT, DMLOPS_GREATER, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Sizes),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(Offsets), DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* step */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Offsets),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(14), DMLOPS_SELECT, DMLOPS_GREATER, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Sizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_cast_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_cast_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CAST_OPERATOR_DESC, member)
 static const uint8_t dmlops_cast_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_split_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_split_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 2, -1, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 2, -1, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, member)
 static const uint8_t dmlops_split_inputs[] = {
-    /* start: sum(OutputTensors[i].Sizes[Axis] for i in range(index)) */
-    DMLOPS_LET, 16 /* start */, DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* i */, DMLOPS_SMALL(0),
-        DMLOPS_SLOT(0) /* index */, DMLOPS_TURN(7), DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors),
-        DMLOPS_AT(OutputCount), DMLOPS_SLOT(1) /* i */, DMLOPS_UINT, DMLOPS_AT(Axis),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(Axis),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* start */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* start */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_SLOT(0) /* index */, DMLOPS_TURN(7), DMLOPS_SIZE, DMLOPS_ENTRY_OF,
+        DMLOPS_AT(OutputTensors), DMLOPS_AT(OutputCount), DMLOPS_SLOT(1) /* d */, DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_join_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_join_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 1, -1, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 2, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 1, -1, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_join_inputs[] = {
-    /* start: sum(InputTensors[i].Sizes[Axis] for i in range(index)) */
-    DMLOPS_LET, 17 /* start */, DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* i */, DMLOPS_SMALL(0),
-        DMLOPS_SLOT(0) /* index */, DMLOPS_TURN(7), DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(InputTensors),
-        DMLOPS_AT(InputCount), DMLOPS_SLOT(1) /* i */, DMLOPS_UINT, DMLOPS_AT(Axis),
-    /* begin: [start if d == Axis else 0 for d in range(OutputTensor.DimensionCount)] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* start */,
-    DMLOPS_LET_LIST, 1 /* begin */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
-        DMLOPS_TURN(7), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT, DMLOPS_AT(Axis),
-        DMLOPS_SLOT(17) /* start */, DMLOPS_SMALL(0),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(16) /* begin */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT,
+        DMLOPS_AT(Axis), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_SLOT(0) /* index */,
+        DMLOPS_TURN(7), DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(InputTensors), DMLOPS_AT(InputCount),
+        DMLOPS_SLOT(2) /* i */, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_padding_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+
+static const char* const dmlops_padding_bounds[] = {"PADDING_MODE"};
+static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_padding_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_padding_switches[] = {"PADDING_MODE"};
+static const dmlops_shader_tensor dmlops_padding_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding_inputs[] = {
-    /* period: [max(2 * InputTensor.Sizes[d] - 2, 1) if PaddingMode == REFLECTION else 2 * InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* period */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(19), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
+        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
+        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(19), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
         DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2),
         DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
         DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    /* turn: [period[d] - (0 if PaddingMode == REFLECTION else 1) for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* period */,
-    DMLOPS_LET_LIST, 2 /* turn */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(12), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT,
-        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(PaddingValue),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
-        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
-        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* period */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(29), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */,
         DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(28) /* turn */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(27), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY,
+        DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+        DMLOPS_SMALL(1), DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 1, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(PaddingValue),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(PaddingMode),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_value_scale_2d_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_value_scale_2d_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_value_scale_2d_inputs[] = {
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount),
-        DMLOPS_SMALL(0),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias),
+        DMLOPS_AT(ChannelCount), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(ChannelCount), DMLOPS_SMALL(3), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount),
         DMLOPS_SMALL(1), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(ChannelCount), DMLOPS_SMALL(3), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount),
         DMLOPS_SMALL(2), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount), DMLOPS_SMALL(0),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11383,6 +12382,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11400,15 +12400,15 @@ static const uint8_t dmlops_upsample_2d_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Width),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Width),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Height),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Height),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -11446,53 +12446,107 @@ static const uint8_t dmlops_gather_inputs[] = {
         DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_space_to_depth_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_space_to_depth_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth_inputs[] = {
-    /* channels: InputTensor.Sizes[1] */
-    DMLOPS_LET, 16 /* channels */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* channels */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* channels */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
-        DMLOPS_SLOT(16) /* channels */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_depth_to_space_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_depth_to_space_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space_inputs[] = {
-    /* channels: OutputTensor.Sizes[1] */
-    DMLOPS_LET, 16 /* channels */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* channels */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* channels */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_tile_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_tile_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
 static const uint8_t dmlops_tile_inputs[] = {
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
         DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
         DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_DONE,
@@ -11524,6 +12578,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     1,
     0,
     {17, dmlops_batch_normalization_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11542,8 +12597,8 @@ static const dmlops_shader_tensor dmlops_batch_normalization_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_inputs[] = {
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
@@ -11562,6 +12617,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     1,
     0,
     {17, dmlops_mean_variance_normalization_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11578,14 +12634,15 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization_tensors[] =
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(12), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL,
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* v0 */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(12), DMLOPS_SELECT,
+        DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
+        DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */,
         DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
         DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
@@ -11606,6 +12663,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     0,
     1,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11626,19 +12684,17 @@ static const uint8_t dmlops_local_response_normalization_inputs[] = {
         DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(1), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
-        DMLOPS_TURN(51), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* d1 */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(4), DMLOPS_TURN(17), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
-        DMLOPS_EQUAL, DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(2) /* d1 */,
+        DMLOPS_TURN(35), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
+        DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */,
         DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* d1 */,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(4), DMLOPS_TURN(15), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL,
-        DMLOPS_AT(CrossChannel), DMLOPS_EQUAL, DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL,
-        DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Bias),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(LocalSize),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+        DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
+        DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Bias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(LocalSize),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11654,6 +12710,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11668,10 +12725,11 @@ static const dmlops_shader_tensor dmlops_lp_normalization_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_normalization_inputs[] = {
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(7), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */, DMLOPS_UINT,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(P),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(7), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT,
         DMLOPS_AT(Axis), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
@@ -11693,6 +12751,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     1,
     0,
     {17, dmlops_rnn_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11713,32 +12772,28 @@ static const dmlops_shader_tensor dmlops_rnn_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RNN_OPERATOR_DESC, member)
 static const uint8_t dmlops_rnn_inputs[] = {
-    /* Number: 1 * RecurrenceTensor.Sizes[3] */
-    DMLOPS_LET, 16 /* Number */, DMLOPS_MULTIPLY, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+    /* Number: [1, RecurrenceTensor.Sizes[3]] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
-    /* Number2: [1, RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 1 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
-        DMLOPS_SMALL(3),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE,
         DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
-        DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2), DMLOPS_SIZE,
+        DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* Number2 */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
         DMLOPS_AT(ActivationDescs),
@@ -11763,6 +12818,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     1,
     0,
     {17, dmlops_lstm_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11813,13 +12869,13 @@ static const uint8_t dmlops_lstm_inputs[] = {
     DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(1) /* BACKWARD */,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(3),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(CoupleInputForget),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(UseClipThreshold),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
-        DMLOPS_SMALL(1) /* BACKWARD */,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(3),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
         DMLOPS_AT(ActivationDescs),
@@ -11843,6 +12899,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     1,
     0,
     {17, dmlops_gru_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11889,10 +12946,10 @@ static const uint8_t dmlops_gru_inputs[] = {
     DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(2),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_BOOL,
         DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_BOOL,
         DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_BOOL,
@@ -11902,201 +12959,427 @@ static const uint8_t dmlops_gru_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_sign_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_sign_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sign_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_is_nan_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_is_nan_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_is_nan_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_erf_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_erf_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_erf_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_erf_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_erf_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_erf_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_erf_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_sinh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_sinh_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_sinh_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_sinh_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_sinh_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_sinh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sinh_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_cosh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_cosh_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_cosh_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_cosh_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_cosh_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_cosh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_cosh_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_tanh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_tanh_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_tanh_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_tanh_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_tanh_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_tanh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_tanh_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_asinh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_asinh_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_asinh_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_asinh_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_asinh_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_asinh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_asinh_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_acosh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_acosh_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_acosh_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_acosh_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_acosh_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_acosh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_acosh_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_atanh_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_atanh_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_atanh_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_atanh_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_atanh_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_atanh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atanh_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {3, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_if_tensors[] = {
-    {"CONDITION", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"A", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 1, 1, 0},
+    {"CONDITION", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_if_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_add1_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+
+static const int64_t dmlops_element_wise_add1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    1,
+    0,
+    {17, dmlops_element_wise_add1_activations},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_add1_switches[] = {"ACTIVATION"};
+static const dmlops_shader_tensor dmlops_element_wise_add1_tensors[] = {
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_add1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_ACTIVATION, DMLOPS_FIELD(Map, switches), 0, DMLOPS_AT(FusedActivation),
-    DMLOPS_APPEND_PARAMETER, DMLOPS_FIELD(Map, scalars), 0, DMLOPS_AT(FusedActivation),
-    DMLOPS_APPEND_PARAMETER, DMLOPS_FIELD(Map, scalars), 1, DMLOPS_AT(FusedActivation),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_shrink_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_shrink_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SHRINK_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_shrink_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(Threshold),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Threshold),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Bias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12115,6 +13398,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12141,13 +13425,13 @@ static const uint8_t dmlops_max_pooling1_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -12167,6 +13451,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     0,
     1,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12186,14 +13471,35 @@ static const uint8_t dmlops_max_unpooling_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_diagonal_matrix_tensors[] = {
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 1, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DIAGONAL_MATRIX_OPERATOR_DESC, member)
 static const uint8_t dmlops_diagonal_matrix_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Value),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_INT, DMLOPS_AT(Offset),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Value),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_INT, DMLOPS_AT(Offset),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12214,31 +13520,43 @@ static const uint8_t dmlops_scatter_elements_inputs[] = {
     DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SLOT(16) /* index */,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_one_hot_tensors[] = {
-    {"INDICES", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"VALUES", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
+
+static const char* const dmlops_one_hot_bounds[] = {"INDICES_SIGNED"};
+static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_one_hot_bounds},
+    0,
+    0,
+    {0, NULL},
+    {2, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_one_hot_switches[] = {"INDICES_SIGNED"};
+static const dmlops_shader_tensor dmlops_one_hot_tensors[] = {
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"VALUES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_one_hot_inputs[] = {
-    /* indicesSigned: signed(IndicesTensor.DataType) */
-    DMLOPS_LET, 16 /* indicesSigned */, DMLOPS_SIGNED, DMLOPS_TYPE, DMLOPS_AT(IndicesTensor),
-    /* extent: OutputTensor.Sizes[Axis] */
-    DMLOPS_LET, 17 /* extent */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_UINT, DMLOPS_AT(Axis),
-    /* onDimension: max(d for d in range(ValuesTensor.DimensionCount) if ValuesTensor.Sizes[d] > 1) */
-    DMLOPS_LET, 18 /* onDimension */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(ValuesTensor), DMLOPS_TURN(7), DMLOPS_WHEN, DMLOPS_GREATER, DMLOPS_SIZE, DMLOPS_AT(ValuesTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* indicesSigned */,
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_SLOT(16) /* indicesSigned */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(Axis),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(5) /* extent */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(17) /* extent */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(11) /* onDimension */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(18) /* onDimension */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(ValuesTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(ValuesTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_UINT,
+        DMLOPS_AT(Axis),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValuesTensor), DMLOPS_TURN(7), DMLOPS_WHEN, DMLOPS_GREATER,
+        DMLOPS_SIZE, DMLOPS_AT(ValuesTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SIGNED, DMLOPS_TYPE, DMLOPS_AT(IndicesTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12259,6 +13577,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12277,9 +13596,9 @@ static const uint8_t dmlops_resample_inputs[] = {
         DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
         DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -12288,105 +13607,258 @@ static const uint8_t dmlops_resample_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_shift_left_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_bit_shift_left_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_shift_left_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_shift_right_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_bit_shift_right_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_shift_right_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_round_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_round_bounds[] = {"ROUNDING_MODE"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_round_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_round_switches[] = {"ROUNDING_MODE"};
+static const dmlops_shader_tensor dmlops_element_wise_round_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_round_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(RoundingMode),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(RoundingMode),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_is_infinity_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_is_infinity_bounds[] = {"INFINITY_MODE"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_is_infinity_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_is_infinity_switches[] = {"INFINITY_MODE"};
+static const dmlops_shader_tensor dmlops_element_wise_is_infinity_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_is_infinity_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(InfinityMode),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(InfinityMode),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_modulus_truncate_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_modulus_truncate_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_modulus_truncate_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_modulus_floor_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_modulus_floor_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_modulus_floor_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_fill_value_constant_tensors[] = {
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 1, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, member)
 static const uint8_t dmlops_fill_value_constant_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor), DMLOPS_AT(Value),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_AT(Value),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_fill_value_sequence_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_fill_value_sequence_tensors[] = {
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 1, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_fill_value_sequence_inputs[] = {
-    /* pitch: [product(OutputTensor.Sizes[d + 1:]) for d in range(OutputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* pitch */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
-        DMLOPS_TURN(7), DMLOPS_PRODUCT, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(7), DMLOPS_PRODUCT, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
+        DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_AT(ValueStart),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_AT(ValueDelta),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* pitch */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12403,21 +13875,38 @@ static const uint8_t dmlops_cumulative_summation_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_reverse_subsequences_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_reverse_subsequences_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, member)
 static const uint8_t dmlops_reverse_subsequences_inputs[] = {
-    /* limit: InputTensor.Sizes[Axis] + 1 */
-    DMLOPS_LET, 16 /* limit */, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(Axis),
-        DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(Axis),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* limit */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* limit */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12525,6 +14014,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12553,32 +14043,52 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_slice1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_slice1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice1_inputs[] = {
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(InputWindowOffsets),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(InputWindowOffsets),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_INTS, DMLOPS_AT(InputWindowStrides),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_INTS, DMLOPS_AT(InputWindowStrides),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12596,57 +14106,85 @@ static const uint8_t dmlops_top_k1_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_depth_to_space1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+
+static const char* const dmlops_depth_to_space1_bounds[] = {"ORDER"};
+static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_depth_to_space1_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_depth_to_space1_switches[] = {"ORDER"};
+static const dmlops_shader_tensor dmlops_depth_to_space1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space1_inputs[] = {
-    /* channels: OutputTensor.Sizes[1] */
-    DMLOPS_LET, 16 /* channels */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
-    /* area: BlockSize * BlockSize */
-    DMLOPS_LET, 17 /* area */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(BlockSize), DMLOPS_UINT,
-        DMLOPS_AT(BlockSize),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(Order),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* channels */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* channels */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(5) /* area */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(17) /* area */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(BlockSize),
+        DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(Order),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_space_to_depth1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+
+static const char* const dmlops_space_to_depth1_bounds[] = {"ORDER"};
+static const dmlops_plan_DefinitionShader dmlops_space_to_depth1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_space_to_depth1_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_space_to_depth1_switches[] = {"ORDER"};
+static const dmlops_shader_tensor dmlops_space_to_depth1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth1_inputs[] = {
-    /* channels: InputTensor.Sizes[1] */
-    DMLOPS_LET, 16 /* channels */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    /* area: BlockSize * BlockSize */
-    DMLOPS_LET, 17 /* area */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(BlockSize), DMLOPS_UINT,
-        DMLOPS_AT(BlockSize),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(Order),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* channels */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* channels */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
-        DMLOPS_SLOT(16) /* channels */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(5) /* area */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(17) /* area */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
-        DMLOPS_SLOT(17) /* area */,
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(BlockSize),
         DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(BlockSize), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(Order),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12663,6 +14201,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     1,
     0,
     {17, dmlops_mean_variance_normalization1_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12679,15 +14218,15 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization1_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
-        DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -12709,6 +14248,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12729,9 +14269,9 @@ static const uint8_t dmlops_resample1_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -12753,6 +14293,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1, -1},
@@ -12773,16 +14314,16 @@ static const uint8_t dmlops_matrix_multiply_integer_inputs[] = {
     /* ASizesEntry: ATensor.Sizes[-1] */
     DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
         DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
@@ -12820,6 +14361,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1, -1},
@@ -12844,23 +14386,23 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
     /* ASizesEntry: ATensor.Sizes[-1] */
     DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
@@ -12902,6 +14444,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {1, 0, 4, 2},
     {2, 2, 0, 4},
     {-1, -1, -1, -1, -1, -1},
@@ -12942,11 +14485,11 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
         DMLOPS_AT(FilterTensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
         DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(FilterZeroPointTensor),
@@ -13002,6 +14545,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {1, 0, 9, 3},
     {2, 3, 0, 9},
     {-1, -1, -1, -1, -1, -1},
@@ -13053,13 +14597,13 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
         DMLOPS_AT(FilterTensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
         DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(FilterZeroPointTensor),
@@ -13099,110 +14643,281 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_and_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_bit_and_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_and_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_or_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_bit_or_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_or_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_xor_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_bit_xor_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 1, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_xor_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_not_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_bit_not_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_not_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_count_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_bit_count_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_count_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_greater_than_or_equal_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_or_equal_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_less_than_or_equal_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_or_equal_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_or_equal_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_celu_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_celu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_CELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_celu_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_relu_grad_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_relu_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_relu_grad_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13223,6 +14938,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     0,
     1,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13253,8 +14969,8 @@ static const uint8_t dmlops_average_pooling_grad_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13275,6 +14991,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     0,
     1,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13344,6 +15061,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13365,9 +15083,9 @@ static const uint8_t dmlops_resample_grad_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -13376,37 +15094,51 @@ static const uint8_t dmlops_resample_grad_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_slice_grad_tensors[] = {
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_grad_inputs[] = {
-    /* first: [InputWindowOffsets[d] + (0 if InputWindowStrides[d] > 0 else InputWindowSizes[d] - 1) for d in range(OutputGradientTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* first */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_INTS, DMLOPS_AT(InputWindowStrides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(22), DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(InputWindowOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT,
         DMLOPS_GREATER, DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    /* step: [min(abs(InputWindowStrides[d]), InputWindowSizes[d]) for d in range(OutputGradientTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* step */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(12), DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY, DMLOPS_INTS,
         DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_INTS, DMLOPS_AT(InputWindowStrides),
-        DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* first */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(31) /* step */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(22), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13422,6 +15154,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13442,11 +15175,11 @@ static const dmlops_shader_tensor dmlops_adam_optimizer_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, member)
 static const uint8_t dmlops_adam_optimizer_inputs[] = {
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(LearningRate),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta2),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(LearningRate),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta2),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputParametersTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -13463,6 +15196,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13477,9 +15211,9 @@ static const dmlops_shader_tensor dmlops_argmin_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmin_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, rows.decreasing), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
         DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_DONE,
@@ -13497,6 +15231,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13511,9 +15246,9 @@ static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmax_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, rows.decreasing), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
         DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_DONE,
@@ -13533,6 +15268,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13557,22 +15293,22 @@ static const uint8_t dmlops_roi_align_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
         DMLOPS_SMALL(1), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
         DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_SMALL(0),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
-        DMLOPS_SMALL(2) /* AVERAGE */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(ReductionFunction), DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutOfBoundsInputValue),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutOfBoundsInputValue),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13614,43 +15350,100 @@ static const uint8_t dmlops_gather_nd1_inputs[] = {
         DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_atan_yx_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_atan_yx_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atan_yx_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_grad_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_clip_grad_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Min),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Max),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Min),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Max),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_difference_square_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_difference_square_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_difference_square_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13669,6 +15462,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     0,
     1,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13692,23 +15486,21 @@ static const uint8_t dmlops_local_response_normalization_grad_inputs[] = {
         DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(1), DMLOPS_SMALL(2),
         DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
-        DMLOPS_TURN(51), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* d1 */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(4), DMLOPS_TURN(17), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
-        DMLOPS_EQUAL, DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(2) /* d1 */,
+        DMLOPS_TURN(35), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
+        DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */,
         DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* d1 */,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(4), DMLOPS_TURN(15), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL,
-        DMLOPS_AT(CrossChannel), DMLOPS_EQUAL, DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL,
-        DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(2),
-        DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
+        DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
         DMLOPS_TURN(15), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_EQUAL,
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
         DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Bias),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(LocalSize),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Bias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(LocalSize),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13737,6 +15529,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13757,33 +15550,51 @@ static const dmlops_shader_tensor dmlops_batch_normalization_grad_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_quantized_linear_add_tensors[] = {
-    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"ASCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"AZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 0, 0},
-    {"B", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 0, 0, 0},
-    {"BSCALE", offsetof(dmlops_plan_Map, tensors.items[4]), 4, 0, 0, 0, 0},
-    {"BZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[5]), 5, 0, 0, 0, 0},
-    {"OUTPUT_SCALE", offsetof(dmlops_plan_Map, tensors.items[6]), 6, 0, 0, 0, 0},
-    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[7]), 7, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[8]), 8, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_quantized_linear_add_bounds[] = {"HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_add_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {3, dmlops_element_wise_quantized_linear_add_bounds},
+    0,
+    0,
+    {0, NULL},
+    {8, 1, 246, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_quantized_linear_add_switches[] = {"HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"};
+static const dmlops_shader_tensor dmlops_element_wise_quantized_linear_add_tensors[] = {
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"ASCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0, 0, 0},
+    {"BSCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_quantized_linear_add_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, single), DMLOPS_NUMBER, DMLOPS_BYTES(246),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(8),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 1, DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 2, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13799,6 +15610,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13815,7 +15627,7 @@ static const dmlops_shader_tensor dmlops_dynamic_quantize_linear_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -13834,6 +15646,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13858,25 +15671,25 @@ static const uint8_t dmlops_roi_align1_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
         DMLOPS_SMALL(1), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
         DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_BOOL,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_BOOL,
         DMLOPS_AT(AlignRegionsToCorners),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
-        DMLOPS_SMALL(2) /* AVERAGE */,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutputPixelOffset),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(InputPixelOffset),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(ReductionFunction), DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutputPixelOffset),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(InputPixelOffset),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutOfBoundsInputValue),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutOfBoundsInputValue),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13896,6 +15709,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13951,28 +15765,28 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
         DMLOPS_SMALL(1),
     DMLOPS_NEED, 3, DMLOPS_PLACE(25) /* ROISizesEntry3 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* InputGradientSizesEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
+        DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_BOOL,
+        DMLOPS_AT(AlignRegionsToCorners),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutputPixelOffset),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(InputPixelOffset),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SIZE, DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(0), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* ROISizesEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(AlignRegionsToCorners), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
         DMLOPS_SMALL(2) /* AVERAGE */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
         DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
-        DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* InputGradientSizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
-        DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_BOOL,
-        DMLOPS_AT(AlignRegionsToCorners),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutputPixelOffset),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(InputPixelOffset),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SIZE, DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(0), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* ROISizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SELECT, DMLOPS_BOOL,
-        DMLOPS_AT(AlignRegionsToCorners), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, terms), DMLOPS_LIST, 2,
     DMLOPS_DONE,
 };
@@ -13990,6 +15804,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     1,
     0,
     {17, dmlops_batch_normalization_training_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14009,14 +15824,14 @@ static const dmlops_shader_tensor dmlops_batch_normalization_training_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_inputs[] = {
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ScaleTensor),
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -14033,6 +15848,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14053,112 +15869,209 @@ static const dmlops_shader_tensor dmlops_batch_normalization_training_grad_tenso
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_grad_inputs[] = {
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE,
-        DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_element_wise_clip1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+
+static const char* const dmlops_element_wise_clip1_bounds[] = {"HAS_SCALE_BIAS"};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_clip1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_element_wise_clip1_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_element_wise_clip1_switches[] = {"HAS_SCALE_BIAS"};
+static const dmlops_shader_tensor dmlops_element_wise_clip1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_AT(Max),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_AT(Min),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_AT(Max),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_AT(Min),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_grad1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_clip_grad1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_AT(Min),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_AT(Max),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_AT(Min),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_AT(Max),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_padding1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+
+static const char* const dmlops_padding1_bounds[] = {"PADDING_MODE"};
+static const dmlops_plan_DefinitionShader dmlops_padding1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_padding1_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_padding1_switches[] = {"PADDING_MODE"};
+static const dmlops_shader_tensor dmlops_padding1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding1_inputs[] = {
-    /* period: [max(2 * InputTensor.Sizes[d] - 2, 1) if PaddingMode == REFLECTION else 2 * InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* period */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(19), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
+        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
+        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(19), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
         DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2),
         DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
         DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    /* turn: [period[d] - (0 if PaddingMode == REFLECTION else 1) for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* period */,
-    DMLOPS_LET_LIST, 2 /* turn */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(12), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT,
-        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_AT(PaddingValue),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
-        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
-        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* period */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(29), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */,
         DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(28) /* turn */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(27), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY,
+        DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+        DMLOPS_SMALL(1), DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 1, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_AT(PaddingValue),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(PaddingMode),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_element_wise_negate_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_negate_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_negate_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_gelu_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_gelu_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_GELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_gelu_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14174,6 +16087,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14188,9 +16102,9 @@ static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14206,6 +16120,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader 
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14220,9 +16135,9 @@ static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14238,6 +16153,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14252,9 +16168,9 @@ static const dmlops_shader_tensor dmlops_activation_hardmax1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_inputs[] = {
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14275,6 +16191,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14295,11 +16212,11 @@ static const uint8_t dmlops_resample2_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(RoundingDirection), DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
-        DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -14325,6 +16242,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14346,11 +16264,11 @@ static const uint8_t dmlops_resample_grad1_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(RoundingDirection), DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
-        DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -14359,23 +16277,41 @@ static const uint8_t dmlops_resample_grad1_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_diagonal_matrix1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 1, 1, 0},
+
+static const char* const dmlops_diagonal_matrix1_bounds[] = {"INVERTED", "HAS_INPUT"};
+static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {2, dmlops_diagonal_matrix1_bounds},
+    0,
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_diagonal_matrix1_switches[] = {"INVERTED", "HAS_INPUT"};
+static const dmlops_shader_tensor dmlops_diagonal_matrix1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_diagonal_matrix1_inputs[] = {
-    /* inverted: DiagonalFillEnd < DiagonalFillBegin */
-    DMLOPS_LET, 16 /* inverted */, DMLOPS_LESS, DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd), DMLOPS_INT,
-        DMLOPS_AT(DiagonalFillBegin),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* inverted */,
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_SLOT(16) /* inverted */,
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 1, DMLOPS_GIVEN, DMLOPS_AT(InputTensor),
-    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor), DMLOPS_AT(Value),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_INT, DMLOPS_AT(DiagonalFillBegin),
-    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_AT(Value),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_INT, DMLOPS_AT(DiagonalFillBegin),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_LESS, DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd),
+        DMLOPS_INT, DMLOPS_AT(DiagonalFillBegin),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(InputTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14395,6 +16331,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 384},
@@ -14504,24 +16441,24 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 4,
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_SLOT(19) /* QueryEntry3 */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
         DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastKey2 */,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastKey2 */,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_UINT, DMLOPS_AT(HeadCount),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
@@ -14727,6 +16664,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14751,19 +16689,19 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14782,6 +16720,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14818,8 +16757,8 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
@@ -14840,30 +16779,68 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_swish_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_swish_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_swish_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(SigmoidInputScale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SigmoidInputScale),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_activation_hard_swish_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {1, 1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_activation_hard_swish_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_swish_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
-        DMLOPS_AT(Beta),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14882,6 +16859,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14922,16 +16900,16 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
@@ -14965,6 +16943,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1, -1},
@@ -14988,19 +16967,19 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
     /* ASizesEntry: ATensor.Sizes[-1] */
     DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_SMALL(1),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
@@ -15039,6 +17018,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     1,
     0,
     {17, dmlops_mean_variance_normalization2_activations},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15055,16 +17035,16 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization2_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
-        DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseMean),
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseMean),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -15085,6 +17065,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 2432},
@@ -15199,33 +17180,33 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_NEED, 9, DMLOPS_PLACE(197) /* QueryHeadCount */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
     DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT,
         DMLOPS_SLOT(20) /* PastSequenceLengths */, DMLOPS_SLOT(22) /* Key */,
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
-        DMLOPS_SLOT(19) /* QueryEntry3 */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT,
+        DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
         DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastSequenceLengths */,
-    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_GIVEN,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastSequenceLengths */,
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(21) /* PastKey */,
         DMLOPS_SLOT(22) /* Key */, DMLOPS_SLOT(22) /* Key */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(22) /* Key */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(22) /* Key */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT,
         DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
@@ -15421,35 +17402,71 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_quantize_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"QUANTIZATION0", offsetof(dmlops_plan_Map, tensors.items[1]), 3, 0, 0, 0, 0},
-    {"QUANTIZATION1", offsetof(dmlops_plan_Map, tensors.items[2]), 3, 1, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 4, 0, 0, 1, 0},
+
+static const char* const dmlops_quantize_bounds[] = {"QUANTIZATION_TYPE"};
+static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_quantize_bounds},
+    0,
+    0,
+    {0, NULL},
+    {3, 1, 0, 6},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_quantize_switches[] = {"QUANTIZATION_TYPE"};
+static const dmlops_shader_tensor dmlops_quantize_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"QUANTIZATION0", offsetof(dmlops_plan_Definition, tensors.items[1]), 3, 0, 0, 0, 0},
+    {"QUANTIZATION1", offsetof(dmlops_plan_Definition, tensors.items[2]), 3, 1, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 4, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantize_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, blocked), DMLOPS_SMALL(6),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(QuantizationType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(QuantizationType),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_dequantize_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"QUANTIZATION0", offsetof(dmlops_plan_Map, tensors.items[1]), 3, 0, 0, 0, 0},
-    {"QUANTIZATION1", offsetof(dmlops_plan_Map, tensors.items[2]), 3, 1, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 4, 0, 0, 1, 0},
+
+static const char* const dmlops_dequantize_bounds[] = {"QUANTIZATION_TYPE"};
+static const dmlops_plan_DefinitionShader dmlops_dequantize_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_dequantize_bounds},
+    0,
+    0,
+    {0, NULL},
+    {3, 1, 0, 6},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_dequantize_switches[] = {"QUANTIZATION_TYPE"};
+static const dmlops_shader_tensor dmlops_dequantize_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"QUANTIZATION0", offsetof(dmlops_plan_Definition, tensors.items[1]), 3, 0, 0, 0, 0},
+    {"QUANTIZATION1", offsetof(dmlops_plan_Definition, tensors.items[2]), 3, 1, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 4, 0, 0, 1, 0},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_dequantize_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, blocked), DMLOPS_SMALL(6),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(QuantizationType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(QuantizationType),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -15470,6 +17487,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     0,
     0,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15490,12 +17508,12 @@ static const uint8_t dmlops_resample3_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(Antialiased),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(RoundingDirection), DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
-        DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(Antialiased),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
-        DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 3, DMLOPS_SELECT, DMLOPS_ALL, 2,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_BOOL,
@@ -15522,6 +17540,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     0,
     1,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15536,25 +17555,6 @@ static const dmlops_shader_tensor dmlops_fold_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_fold_inputs[] = {
-    /* PaddedSizes: [OutputTensor.Sizes[d1 + 2] + StartPadding[d1] + EndPadding[d1] for d1 in range(len(StartPadding))] */
-    DMLOPS_LET_LIST, 2 /* PaddedSizes */, DMLOPS_EACH, 1 /* d1 */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
-        DMLOPS_ADD, DMLOPS_SLOT(1) /* d1 */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */,
-    /* WindowExtents: [Dilations[d1] * (WindowSizes[d1] - 1) + 1 for d1 in range(len(WindowSizes))] */
-    DMLOPS_LET_LIST, 3 /* WindowExtents */, DMLOPS_EACH, 1 /* d1 */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_SMALL(1),
-        DMLOPS_SMALL(1),
-    /* BlocksPerDimension: [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in range(len(Strides))] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* PaddedSizes */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(26) /* WindowExtents */,
-    DMLOPS_LET_LIST, 1 /* BlocksPerDimension */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-        DMLOPS_LIST, 2, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 3, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -15564,8 +17564,18 @@ static const uint8_t dmlops_fold_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES,
         DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_UINTS, DMLOPS_AT(WindowSizes),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(50) /* BlocksPerDimension */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(59), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_EACH, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17),
+        DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(2) /* i */,
+        DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(2) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* i */, DMLOPS_SMALL(0),
+        DMLOPS_COUNT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SUBTRACT,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(2) /* i */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSizes),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
@@ -15591,6 +17601,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     0,
     1,
     {0, NULL},
+    {-1, 0, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15605,27 +17616,18 @@ static const dmlops_shader_tensor dmlops_unfold_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_unfold_inputs[] = {
-    /* PaddedSizes: [InputTensor.Sizes[d1 + 2] + StartPadding[d1] + EndPadding[d1] for d1 in range(len(StartPadding))] */
-    DMLOPS_LET_LIST, 2 /* PaddedSizes */, DMLOPS_EACH, 1 /* d1 */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_ADD, DMLOPS_SLOT(1) /* d1 */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */,
-    /* WindowExtents: [Dilations[d1] * (WindowSizes[d1] - 1) + 1 for d1 in range(len(WindowSizes))] */
-    DMLOPS_LET_LIST, 3 /* WindowExtents */, DMLOPS_EACH, 1 /* d1 */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_SMALL(1),
-        DMLOPS_SMALL(1),
-    /* BlocksPerDimension: [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in range(len(Strides))] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* PaddedSizes */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(26) /* WindowExtents */,
-    DMLOPS_LET_LIST, 1 /* BlocksPerDimension */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
-        DMLOPS_LIST, 2, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 3, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(50) /* BlocksPerDimension */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(59), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_EACH, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17),
+        DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SLOT(2) /* i */,
+        DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(2) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* i */, DMLOPS_SMALL(0),
+        DMLOPS_COUNT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SUBTRACT,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(2) /* i */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_UINTS, DMLOPS_AT(WindowSizes),
         DMLOPS_AT(DimensionCount),
@@ -15647,360 +17649,360 @@ static const uint8_t dmlops_unfold_inputs[] = {
 
 /* In the order of dmlops_operators. */
 static const dmlops_inputs dmlops_all_inputs[] = {
-    {"element_wise_identity.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_identity_members,
-     dmlops_element_wise_identity_tensors, dmlops_element_wise_identity_switches, dmlops_element_wise_identity_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_abs.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_abs_members,
-     dmlops_element_wise_abs_tensors, dmlops_element_wise_abs_switches, dmlops_element_wise_abs_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_acos.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_acos_members,
-     dmlops_element_wise_acos_tensors, dmlops_element_wise_acos_switches, dmlops_element_wise_acos_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_add.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_add_members,
-     dmlops_element_wise_add_tensors, NULL, dmlops_element_wise_add_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_asin.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_asin_members,
-     dmlops_element_wise_asin_tensors, dmlops_element_wise_asin_switches, dmlops_element_wise_asin_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_atan.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_atan_members,
-     dmlops_element_wise_atan_tensors, dmlops_element_wise_atan_switches, dmlops_element_wise_atan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_ceil.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_ceil_members,
-     dmlops_element_wise_ceil_tensors, dmlops_element_wise_ceil_switches, dmlops_element_wise_ceil_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_clip.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_clip_members,
-     dmlops_element_wise_clip_tensors, dmlops_element_wise_clip_switches, dmlops_element_wise_clip_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_cos.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_cos_members,
-     dmlops_element_wise_cos_tensors, dmlops_element_wise_cos_switches, dmlops_element_wise_cos_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_divide.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_divide_members,
-     dmlops_element_wise_divide_tensors, NULL, dmlops_element_wise_divide_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_exp.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_exp_members,
-     dmlops_element_wise_exp_tensors, dmlops_element_wise_exp_switches, dmlops_element_wise_exp_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_floor.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_floor_members,
-     dmlops_element_wise_floor_tensors, dmlops_element_wise_floor_switches, dmlops_element_wise_floor_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_log.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_log_members,
-     dmlops_element_wise_log_tensors, dmlops_element_wise_log_switches, dmlops_element_wise_log_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_and.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_and_members,
-     dmlops_element_wise_logical_and_tensors, NULL, dmlops_element_wise_logical_and_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_equals_members,
-     dmlops_element_wise_logical_equals_tensors, NULL, dmlops_element_wise_logical_equals_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_greater_than_members,
-     dmlops_element_wise_logical_greater_than_tensors, NULL, dmlops_element_wise_logical_greater_than_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_less_than_members,
-     dmlops_element_wise_logical_less_than_tensors, NULL, dmlops_element_wise_logical_less_than_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_not.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_not_members,
-     dmlops_element_wise_logical_not_tensors, NULL, dmlops_element_wise_logical_not_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_or.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_or_members,
-     dmlops_element_wise_logical_or_tensors, NULL, dmlops_element_wise_logical_or_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_xor.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_xor_members,
-     dmlops_element_wise_logical_xor_tensors, NULL, dmlops_element_wise_logical_xor_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_max.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_max_members,
-     dmlops_element_wise_max_tensors, NULL, dmlops_element_wise_max_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_mean.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_mean_members,
-     dmlops_element_wise_mean_tensors, NULL, dmlops_element_wise_mean_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_min.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_min_members,
-     dmlops_element_wise_min_tensors, NULL, dmlops_element_wise_min_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_multiply.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_multiply_members,
-     dmlops_element_wise_multiply_tensors, NULL, dmlops_element_wise_multiply_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_pow.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_pow_members,
-     dmlops_element_wise_pow_tensors, dmlops_element_wise_pow_switches, dmlops_element_wise_pow_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_constant_pow.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_constant_pow_members,
-     dmlops_element_wise_constant_pow_tensors, dmlops_element_wise_constant_pow_switches, dmlops_element_wise_constant_pow_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_recip.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_recip_members,
-     dmlops_element_wise_recip_tensors, dmlops_element_wise_recip_switches, dmlops_element_wise_recip_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sin.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_sin_members,
-     dmlops_element_wise_sin_tensors, dmlops_element_wise_sin_switches, dmlops_element_wise_sin_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sqrt.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_sqrt_members,
-     dmlops_element_wise_sqrt_tensors, dmlops_element_wise_sqrt_switches, dmlops_element_wise_sqrt_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_subtract.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_subtract_members,
-     dmlops_element_wise_subtract_tensors, NULL, dmlops_element_wise_subtract_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_tan.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_tan_members,
-     dmlops_element_wise_tan_tensors, dmlops_element_wise_tan_switches, dmlops_element_wise_tan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_threshold.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_threshold_members,
-     dmlops_element_wise_threshold_tensors, dmlops_element_wise_threshold_switches, dmlops_element_wise_threshold_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_quantize_linear.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_quantize_linear_members,
-     dmlops_element_wise_quantize_linear_tensors, dmlops_element_wise_quantize_linear_switches, dmlops_element_wise_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
-    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_dequantize_linear_members,
-     dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_switches, dmlops_element_wise_dequantize_linear_inputs, 0, 0, 4, -1, -1, -1},
-    {"activation_elu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_elu_members,
-     dmlops_activation_elu_tensors, NULL, dmlops_activation_elu_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_identity.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_identity_members,
+     dmlops_element_wise_identity_tensors, dmlops_element_wise_identity_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_abs.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_abs_shader, dmlops_element_wise_abs_members,
+     dmlops_element_wise_abs_tensors, dmlops_element_wise_abs_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_acos.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_acos_shader, dmlops_element_wise_acos_members,
+     dmlops_element_wise_acos_tensors, dmlops_element_wise_acos_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_add.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_add_members,
+     dmlops_element_wise_add_tensors, dmlops_element_wise_add_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_asin.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_asin_shader, dmlops_element_wise_asin_members,
+     dmlops_element_wise_asin_tensors, dmlops_element_wise_asin_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_atan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_atan_shader, dmlops_element_wise_atan_members,
+     dmlops_element_wise_atan_tensors, dmlops_element_wise_atan_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_ceil.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_ceil_shader, dmlops_element_wise_ceil_members,
+     dmlops_element_wise_ceil_tensors, dmlops_element_wise_ceil_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_clip.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_clip_shader, dmlops_element_wise_clip_members,
+     dmlops_element_wise_clip_tensors, dmlops_element_wise_clip_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_cos.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_cos_shader, dmlops_element_wise_cos_members,
+     dmlops_element_wise_cos_tensors, dmlops_element_wise_cos_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_divide.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_divide_shader, dmlops_element_wise_divide_members,
+     dmlops_element_wise_divide_tensors, dmlops_element_wise_divide_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_exp.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_exp_shader, dmlops_element_wise_exp_members,
+     dmlops_element_wise_exp_tensors, dmlops_element_wise_exp_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_floor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_floor_shader, dmlops_element_wise_floor_members,
+     dmlops_element_wise_floor_tensors, dmlops_element_wise_floor_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_log.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_log_shader, dmlops_element_wise_log_members,
+     dmlops_element_wise_log_tensors, dmlops_element_wise_log_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_logical_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_and_shader, dmlops_element_wise_logical_and_members,
+     dmlops_element_wise_logical_and_tensors, dmlops_element_wise_logical_and_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_equals_shader, dmlops_element_wise_logical_equals_members,
+     dmlops_element_wise_logical_equals_tensors, dmlops_element_wise_logical_equals_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_greater_than_shader, dmlops_element_wise_logical_greater_than_members,
+     dmlops_element_wise_logical_greater_than_tensors, dmlops_element_wise_logical_greater_than_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_less_than_shader, dmlops_element_wise_logical_less_than_members,
+     dmlops_element_wise_logical_less_than_tensors, dmlops_element_wise_logical_less_than_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_logical_not_members,
+     dmlops_element_wise_logical_not_tensors, dmlops_element_wise_logical_not_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_logical_or.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_or_shader, dmlops_element_wise_logical_or_members,
+     dmlops_element_wise_logical_or_tensors, dmlops_element_wise_logical_or_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_xor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_xor_shader, dmlops_element_wise_logical_xor_members,
+     dmlops_element_wise_logical_xor_tensors, dmlops_element_wise_logical_xor_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_max.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_max_shader, dmlops_element_wise_max_members,
+     dmlops_element_wise_max_tensors, dmlops_element_wise_max_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_mean.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_mean_shader, dmlops_element_wise_mean_members,
+     dmlops_element_wise_mean_tensors, dmlops_element_wise_mean_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_min.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_min_shader, dmlops_element_wise_min_members,
+     dmlops_element_wise_min_tensors, dmlops_element_wise_min_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_multiply.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_multiply_shader, dmlops_element_wise_multiply_members,
+     dmlops_element_wise_multiply_tensors, dmlops_element_wise_multiply_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_pow.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_pow_shader, dmlops_element_wise_pow_members,
+     dmlops_element_wise_pow_tensors, dmlops_element_wise_pow_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_constant_pow.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_constant_pow_shader, dmlops_element_wise_constant_pow_members,
+     dmlops_element_wise_constant_pow_tensors, dmlops_element_wise_constant_pow_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_recip.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_recip_shader, dmlops_element_wise_recip_members,
+     dmlops_element_wise_recip_tensors, dmlops_element_wise_recip_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_sin.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_sin_shader, dmlops_element_wise_sin_members,
+     dmlops_element_wise_sin_tensors, dmlops_element_wise_sin_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_sqrt.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_sqrt_shader, dmlops_element_wise_sqrt_members,
+     dmlops_element_wise_sqrt_tensors, dmlops_element_wise_sqrt_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_subtract.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_subtract_shader, dmlops_element_wise_subtract_members,
+     dmlops_element_wise_subtract_tensors, dmlops_element_wise_subtract_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_tan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_tan_shader, dmlops_element_wise_tan_members,
+     dmlops_element_wise_tan_tensors, dmlops_element_wise_tan_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_threshold.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_threshold_shader, dmlops_element_wise_threshold_members,
+     dmlops_element_wise_threshold_tensors, dmlops_element_wise_threshold_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantize_linear_shader, dmlops_element_wise_quantize_linear_members,
+     dmlops_element_wise_quantize_linear_tensors, dmlops_element_wise_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_dequantize_linear_shader, dmlops_element_wise_dequantize_linear_members,
+     dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+    {"activation_elu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_elu_shader, dmlops_activation_elu_members,
+     dmlops_activation_elu_tensors, dmlops_activation_elu_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_hardmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax_members,
-     dmlops_activation_hardmax_tensors, NULL, dmlops_activation_hardmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_hard_sigmoid_members,
-     dmlops_activation_hard_sigmoid_tensors, NULL, dmlops_activation_hard_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_identity.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_identity_members,
-     dmlops_activation_identity_tensors, NULL, dmlops_activation_identity_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_leaky_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_leaky_relu_members,
-     dmlops_activation_leaky_relu_tensors, NULL, dmlops_activation_leaky_relu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_linear.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_linear_members,
-     dmlops_activation_linear_tensors, NULL, dmlops_activation_linear_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_hardmax_tensors, dmlops_activation_hardmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hard_sigmoid_shader, dmlops_activation_hard_sigmoid_members,
+     dmlops_activation_hard_sigmoid_tensors, dmlops_activation_hard_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_identity.hlsl", dmlops_plan_with_Definition, &dmlops_activation_identity_shader, dmlops_activation_identity_members,
+     dmlops_activation_identity_tensors, dmlops_activation_identity_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_leaky_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_leaky_relu_shader, dmlops_activation_leaky_relu_members,
+     dmlops_activation_leaky_relu_tensors, dmlops_activation_leaky_relu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_linear.hlsl", dmlops_plan_with_Definition, &dmlops_activation_linear_shader, dmlops_activation_linear_members,
+     dmlops_activation_linear_tensors, dmlops_activation_linear_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_log_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_log_softmax_members,
-     dmlops_activation_log_softmax_tensors, NULL, dmlops_activation_log_softmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_parameterized_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_parameterized_relu_members,
-     dmlops_activation_parameterized_relu_tensors, NULL, dmlops_activation_parameterized_relu_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_parametric_softplus.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_parametric_softplus_members,
-     dmlops_activation_parametric_softplus_tensors, NULL, dmlops_activation_parametric_softplus_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_relu_members,
-     dmlops_activation_relu_tensors, NULL, dmlops_activation_relu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_scaled_elu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_scaled_elu_members,
-     dmlops_activation_scaled_elu_tensors, NULL, dmlops_activation_scaled_elu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_scaled_tanh.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_scaled_tanh_members,
-     dmlops_activation_scaled_tanh_tensors, NULL, dmlops_activation_scaled_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_sigmoid.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_sigmoid_members,
-     dmlops_activation_sigmoid_tensors, NULL, dmlops_activation_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_log_softmax_tensors, dmlops_activation_log_softmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_parameterized_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_parameterized_relu_shader, dmlops_activation_parameterized_relu_members,
+     dmlops_activation_parameterized_relu_tensors, dmlops_activation_parameterized_relu_inputs, 0, 0, 3, -1, -1, -1},
+    {"activation_parametric_softplus.hlsl", dmlops_plan_with_Definition, &dmlops_activation_parametric_softplus_shader, dmlops_activation_parametric_softplus_members,
+     dmlops_activation_parametric_softplus_tensors, dmlops_activation_parametric_softplus_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_relu_shader, dmlops_activation_relu_members,
+     dmlops_activation_relu_tensors, dmlops_activation_relu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_scaled_elu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_scaled_elu_shader, dmlops_activation_scaled_elu_members,
+     dmlops_activation_scaled_elu_tensors, dmlops_activation_scaled_elu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_scaled_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_activation_scaled_tanh_shader, dmlops_activation_scaled_tanh_members,
+     dmlops_activation_scaled_tanh_tensors, dmlops_activation_scaled_tanh_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_sigmoid.hlsl", dmlops_plan_with_Definition, &dmlops_activation_sigmoid_shader, dmlops_activation_sigmoid_members,
+     dmlops_activation_sigmoid_tensors, dmlops_activation_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softmax_shader, dmlops_activation_softmax_members,
-     dmlops_activation_softmax_tensors, NULL, dmlops_activation_softmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softplus.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_softplus_members,
-     dmlops_activation_softplus_tensors, NULL, dmlops_activation_softplus_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softsign.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_softsign_members,
-     dmlops_activation_softsign_tensors, NULL, dmlops_activation_softsign_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_tanh.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_tanh_members,
-     dmlops_activation_tanh_tensors, NULL, dmlops_activation_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_thresholded_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_thresholded_relu_members,
-     dmlops_activation_thresholded_relu_tensors, NULL, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_softmax_tensors, dmlops_activation_softmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_softplus.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softplus_shader, dmlops_activation_softplus_members,
+     dmlops_activation_softplus_tensors, dmlops_activation_softplus_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_softsign.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softsign_shader, dmlops_activation_softsign_members,
+     dmlops_activation_softsign_tensors, dmlops_activation_softsign_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_activation_tanh_shader, dmlops_activation_tanh_members,
+     dmlops_activation_tanh_tensors, dmlops_activation_tanh_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_thresholded_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_thresholded_relu_shader, dmlops_activation_thresholded_relu_members,
+     dmlops_activation_thresholded_relu_tensors, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
     {"convolution.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_shader, dmlops_convolution_members,
-     dmlops_convolution_tensors, NULL, dmlops_convolution_inputs, 27, 0, 4, -1, 13, 3},
+     dmlops_convolution_tensors, dmlops_convolution_inputs, 27, 0, 4, -1, 13, 3},
     {"gemm.hlsl", dmlops_plan_with_Definition, &dmlops_gemm_shader, dmlops_gemm_members,
-     dmlops_gemm_tensors, NULL, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
+     dmlops_gemm_tensors, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
     {"reduce.hlsl", dmlops_plan_with_Definition, &dmlops_reduce_shader, dmlops_reduce_members,
-     dmlops_reduce_tensors, NULL, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_reduce_tensors, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
-     dmlops_average_pooling_tensors, NULL, dmlops_average_pooling_inputs, 43, 0, 2, -1, -1, -1},
+     dmlops_average_pooling_tensors, dmlops_average_pooling_inputs, 43, 0, 2, -1, -1, -1},
     {"lp_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
-     dmlops_lp_pooling_tensors, NULL, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_lp_pooling_tensors, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
     {"max_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling_shader, dmlops_max_pooling_members,
-     dmlops_max_pooling_tensors, NULL, dmlops_max_pooling_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_max_pooling_tensors, dmlops_max_pooling_inputs, 0, 0, 2, -1, -1, -1},
     {"roi_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_roi_pooling_shader, dmlops_roi_pooling_members,
-     dmlops_roi_pooling_tensors, NULL, dmlops_roi_pooling_inputs, 0, 0, 3, -1, -1, -1},
-    {"slice.hlsl", dmlops_plan_with_Map, NULL, dmlops_slice_members,
-     dmlops_slice_tensors, NULL, dmlops_slice_inputs, 23, 0, 2, -1, -1, -1},
-    {"cast.hlsl", dmlops_plan_with_Map, NULL, dmlops_cast_members,
-     dmlops_cast_tensors, NULL, dmlops_cast_inputs, 0, 0, 2, -1, -1, -1},
-    {"split.hlsl", dmlops_plan_with_Map, NULL, dmlops_split_members,
-     dmlops_split_tensors, NULL, dmlops_split_inputs, 16, 0, 2, 2, -1, -1},
-    {"join.hlsl", dmlops_plan_with_Map, NULL, dmlops_join_members,
-     dmlops_join_tensors, NULL, dmlops_join_inputs, 36, 0, 2, 1, -1, -1},
-    {"padding.hlsl", dmlops_plan_with_Map, NULL, dmlops_padding_members,
-     dmlops_padding_tensors, dmlops_padding_switches, dmlops_padding_inputs, 53, 0, 2, -1, -1, -1},
-    {"value_scale_2d.hlsl", dmlops_plan_with_Map, NULL, dmlops_value_scale_2d_members,
-     dmlops_value_scale_2d_tensors, NULL, dmlops_value_scale_2d_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_roi_pooling_tensors, dmlops_roi_pooling_inputs, 0, 0, 3, -1, -1, -1},
+    {"slice.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice_members,
+     dmlops_slice_tensors, dmlops_slice_inputs, 0, 0, 2, -1, -1, -1},
+    {"cast.hlsl", dmlops_plan_with_Definition, &dmlops_cast_shader, dmlops_cast_members,
+     dmlops_cast_tensors, dmlops_cast_inputs, 0, 0, 2, -1, -1, -1},
+    {"split.hlsl", dmlops_plan_with_Definition, &dmlops_split_shader, dmlops_split_members,
+     dmlops_split_tensors, dmlops_split_inputs, 0, 0, 2, 2, -1, -1},
+    {"join.hlsl", dmlops_plan_with_Definition, &dmlops_join_shader, dmlops_join_members,
+     dmlops_join_tensors, dmlops_join_inputs, 0, 0, 2, 1, -1, -1},
+    {"padding.hlsl", dmlops_plan_with_Definition, &dmlops_padding_shader, dmlops_padding_members,
+     dmlops_padding_tensors, dmlops_padding_inputs, 0, 0, 2, -1, -1, -1},
+    {"value_scale_2d.hlsl", dmlops_plan_with_Definition, &dmlops_value_scale_2d_shader, dmlops_value_scale_2d_members,
+     dmlops_value_scale_2d_tensors, dmlops_value_scale_2d_inputs, 0, 0, 2, -1, -1, -1},
     {"upsample_2d.hlsl", dmlops_plan_with_Definition, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
-     dmlops_upsample_2d_tensors, NULL, dmlops_upsample_2d_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_upsample_2d_tensors, dmlops_upsample_2d_inputs, 0, 0, 2, -1, -1, -1},
     {"gather.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_members,
-     dmlops_gather_tensors, NULL, dmlops_gather_inputs, 0, 49, 3, -1, -1, -1},
-    {"space_to_depth.hlsl", dmlops_plan_with_Map, NULL, dmlops_space_to_depth_members,
-     dmlops_space_to_depth_tensors, NULL, dmlops_space_to_depth_inputs, 5, 0, 2, -1, -1, -1},
-    {"depth_to_space.hlsl", dmlops_plan_with_Map, NULL, dmlops_depth_to_space_members,
-     dmlops_depth_to_space_tensors, NULL, dmlops_depth_to_space_inputs, 5, 0, 2, -1, -1, -1},
-    {"tile.hlsl", dmlops_plan_with_Map, NULL, dmlops_tile_members,
-     dmlops_tile_tensors, NULL, dmlops_tile_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_gather_tensors, dmlops_gather_inputs, 0, 49, 3, -1, -1, -1},
+    {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_space_to_depth_members,
+     dmlops_space_to_depth_tensors, dmlops_space_to_depth_inputs, 0, 0, 2, -1, -1, -1},
+    {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_depth_to_space_shader, dmlops_depth_to_space_members,
+     dmlops_depth_to_space_tensors, dmlops_depth_to_space_inputs, 0, 0, 2, -1, -1, -1},
+    {"tile.hlsl", dmlops_plan_with_Definition, &dmlops_tile_shader, dmlops_tile_members,
+     dmlops_tile_tensors, dmlops_tile_inputs, 0, 0, 2, -1, -1, -1},
     {"top_k.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k_members,
-     dmlops_top_k_tensors, NULL, dmlops_top_k_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_top_k_tensors, dmlops_top_k_inputs, 0, 0, 3, -1, -1, -1},
     {"batch_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_shader, dmlops_batch_normalization_members,
-     dmlops_batch_normalization_tensors, NULL, dmlops_batch_normalization_inputs, 0, 0, 6, -1, -1, -1},
+     dmlops_batch_normalization_tensors, dmlops_batch_normalization_inputs, 0, 0, 6, -1, -1, -1},
     {"mean_variance_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization_members,
-     dmlops_mean_variance_normalization_tensors, NULL, dmlops_mean_variance_normalization_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_mean_variance_normalization_tensors, dmlops_mean_variance_normalization_inputs, 0, 0, 4, -1, -1, -1},
     {"local_response_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_shader, dmlops_local_response_normalization_members,
-     dmlops_local_response_normalization_tensors, NULL, dmlops_local_response_normalization_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_local_response_normalization_tensors, dmlops_local_response_normalization_inputs, 0, 0, 2, -1, -1, -1},
     {"lp_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
-     dmlops_lp_normalization_tensors, NULL, dmlops_lp_normalization_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_lp_normalization_tensors, dmlops_lp_normalization_inputs, 0, 0, 2, -1, -1, -1},
     {"rnn.hlsl", dmlops_plan_with_Definition, &dmlops_rnn_shader, dmlops_rnn_members,
-     dmlops_rnn_tensors, NULL, dmlops_rnn_inputs, 15, 0, 8, -1, -1, -1},
+     dmlops_rnn_tensors, dmlops_rnn_inputs, 8, 0, 8, -1, -1, -1},
     {"lstm.hlsl", dmlops_plan_with_Definition, &dmlops_lstm_shader, dmlops_lstm_members,
-     dmlops_lstm_tensors, NULL, dmlops_lstm_inputs, 33, 0, 11, -1, -1, -1},
+     dmlops_lstm_tensors, dmlops_lstm_inputs, 33, 0, 11, -1, -1, -1},
     {"gru.hlsl", dmlops_plan_with_Definition, &dmlops_gru_shader, dmlops_gru_members,
-     dmlops_gru_tensors, NULL, dmlops_gru_inputs, 33, 0, 8, -1, -1, -1},
-    {"element_wise_sign.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_sign_members,
-     dmlops_element_wise_sign_tensors, NULL, dmlops_element_wise_sign_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_is_nan.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_is_nan_members,
-     dmlops_element_wise_is_nan_tensors, NULL, dmlops_element_wise_is_nan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_erf.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_erf_members,
-     dmlops_element_wise_erf_tensors, dmlops_element_wise_erf_switches, dmlops_element_wise_erf_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sinh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_sinh_members,
-     dmlops_element_wise_sinh_tensors, dmlops_element_wise_sinh_switches, dmlops_element_wise_sinh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_cosh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_cosh_members,
-     dmlops_element_wise_cosh_tensors, dmlops_element_wise_cosh_switches, dmlops_element_wise_cosh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_tanh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_tanh_members,
-     dmlops_element_wise_tanh_tensors, dmlops_element_wise_tanh_switches, dmlops_element_wise_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_asinh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_asinh_members,
-     dmlops_element_wise_asinh_tensors, dmlops_element_wise_asinh_switches, dmlops_element_wise_asinh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_acosh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_acosh_members,
-     dmlops_element_wise_acosh_tensors, dmlops_element_wise_acosh_switches, dmlops_element_wise_acosh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_atanh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_atanh_members,
-     dmlops_element_wise_atanh_tensors, dmlops_element_wise_atanh_switches, dmlops_element_wise_atanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_if.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_if_members,
-     dmlops_element_wise_if_tensors, NULL, dmlops_element_wise_if_inputs, 0, 0, 4, -1, -1, -1},
-    {"element_wise_add1.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_add1_members,
-     dmlops_element_wise_add1_tensors, dmlops_element_wise_add1_switches, dmlops_element_wise_add1_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_shrink.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_shrink_members,
-     dmlops_activation_shrink_tensors, NULL, dmlops_activation_shrink_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_gru_tensors, dmlops_gru_inputs, 33, 0, 8, -1, -1, -1},
+    {"element_wise_sign.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_sign_shader, dmlops_element_wise_sign_members,
+     dmlops_element_wise_sign_tensors, dmlops_element_wise_sign_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_is_nan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_is_nan_shader, dmlops_element_wise_is_nan_members,
+     dmlops_element_wise_is_nan_tensors, dmlops_element_wise_is_nan_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_erf.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_erf_shader, dmlops_element_wise_erf_members,
+     dmlops_element_wise_erf_tensors, dmlops_element_wise_erf_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_sinh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_sinh_shader, dmlops_element_wise_sinh_members,
+     dmlops_element_wise_sinh_tensors, dmlops_element_wise_sinh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_cosh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_cosh_shader, dmlops_element_wise_cosh_members,
+     dmlops_element_wise_cosh_tensors, dmlops_element_wise_cosh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_tanh_shader, dmlops_element_wise_tanh_members,
+     dmlops_element_wise_tanh_tensors, dmlops_element_wise_tanh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_asinh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_asinh_shader, dmlops_element_wise_asinh_members,
+     dmlops_element_wise_asinh_tensors, dmlops_element_wise_asinh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_acosh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_acosh_shader, dmlops_element_wise_acosh_members,
+     dmlops_element_wise_acosh_tensors, dmlops_element_wise_acosh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_atanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_atanh_shader, dmlops_element_wise_atanh_members,
+     dmlops_element_wise_atanh_tensors, dmlops_element_wise_atanh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_if.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_if_shader, dmlops_element_wise_if_members,
+     dmlops_element_wise_if_tensors, dmlops_element_wise_if_inputs, 0, 0, 4, -1, -1, -1},
+    {"element_wise_add1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add1_shader, dmlops_element_wise_add1_members,
+     dmlops_element_wise_add1_tensors, dmlops_element_wise_add1_inputs, 0, 0, 3, -1, -1, -1},
+    {"activation_shrink.hlsl", dmlops_plan_with_Definition, &dmlops_activation_shrink_shader, dmlops_activation_shrink_members,
+     dmlops_activation_shrink_tensors, dmlops_activation_shrink_inputs, 0, 0, 2, -1, -1, -1},
     {"max_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling1_shader, dmlops_max_pooling1_members,
-     dmlops_max_pooling1_tensors, NULL, dmlops_max_pooling1_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_max_pooling1_tensors, dmlops_max_pooling1_inputs, 0, 0, 3, -1, -1, -1},
     {"max_unpooling.hlsl", dmlops_plan_with_Definition, &dmlops_max_unpooling_shader, dmlops_max_unpooling_members,
-     dmlops_max_unpooling_tensors, NULL, dmlops_max_unpooling_inputs, 0, 0, 3, -1, -1, -1},
-    {"diagonal_matrix.hlsl", dmlops_plan_with_Map, NULL, dmlops_diagonal_matrix_members,
-     dmlops_diagonal_matrix_tensors, NULL, dmlops_diagonal_matrix_inputs, 0, 0, 1, -1, -1, -1},
+     dmlops_max_unpooling_tensors, dmlops_max_unpooling_inputs, 0, 0, 3, -1, -1, -1},
+    {"diagonal_matrix.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix_shader, dmlops_diagonal_matrix_members,
+     dmlops_diagonal_matrix_tensors, dmlops_diagonal_matrix_inputs, 0, 0, 1, -1, -1, -1},
     {"scatter_elements.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_elements_members,
-     dmlops_scatter_elements_tensors, NULL, dmlops_scatter_elements_inputs, 0, 10, 4, -1, -1, -1},
-    {"one_hot.hlsl", dmlops_plan_with_Map, NULL, dmlops_one_hot_members,
-     dmlops_one_hot_tensors, dmlops_one_hot_switches, dmlops_one_hot_inputs, 28, 0, 3, -1, -1, -1},
+     dmlops_scatter_elements_tensors, dmlops_scatter_elements_inputs, 0, 10, 4, -1, -1, -1},
+    {"one_hot.hlsl", dmlops_plan_with_Definition, &dmlops_one_hot_shader, dmlops_one_hot_members,
+     dmlops_one_hot_tensors, dmlops_one_hot_inputs, 0, 0, 3, -1, -1, -1},
     {"resample.hlsl", dmlops_plan_with_Definition, &dmlops_resample_shader, dmlops_resample_members,
-     dmlops_resample_tensors, NULL, dmlops_resample_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_shift_left_members,
-     dmlops_element_wise_bit_shift_left_tensors, NULL, dmlops_element_wise_bit_shift_left_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_shift_right_members,
-     dmlops_element_wise_bit_shift_right_tensors, NULL, dmlops_element_wise_bit_shift_right_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_round.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_round_members,
-     dmlops_element_wise_round_tensors, dmlops_element_wise_round_switches, dmlops_element_wise_round_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_is_infinity.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_is_infinity_members,
-     dmlops_element_wise_is_infinity_tensors, dmlops_element_wise_is_infinity_switches, dmlops_element_wise_is_infinity_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_modulus_truncate.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_modulus_truncate_members,
-     dmlops_element_wise_modulus_truncate_tensors, NULL, dmlops_element_wise_modulus_truncate_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_modulus_floor.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_modulus_floor_members,
-     dmlops_element_wise_modulus_floor_tensors, NULL, dmlops_element_wise_modulus_floor_inputs, 0, 0, 3, -1, -1, -1},
-    {"fill_value_constant.hlsl", dmlops_plan_with_Map, NULL, dmlops_fill_value_constant_members,
-     dmlops_fill_value_constant_tensors, NULL, dmlops_fill_value_constant_inputs, 0, 0, 1, -1, -1, -1},
-    {"fill_value_sequence.hlsl", dmlops_plan_with_Map, NULL, dmlops_fill_value_sequence_members,
-     dmlops_fill_value_sequence_tensors, NULL, dmlops_fill_value_sequence_inputs, 16, 0, 1, -1, -1, -1},
+     dmlops_resample_tensors, dmlops_resample_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_shift_left_shader, dmlops_element_wise_bit_shift_left_members,
+     dmlops_element_wise_bit_shift_left_tensors, dmlops_element_wise_bit_shift_left_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_shift_right_shader, dmlops_element_wise_bit_shift_right_members,
+     dmlops_element_wise_bit_shift_right_tensors, dmlops_element_wise_bit_shift_right_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_round.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_round_shader, dmlops_element_wise_round_members,
+     dmlops_element_wise_round_tensors, dmlops_element_wise_round_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_is_infinity.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_is_infinity_shader, dmlops_element_wise_is_infinity_members,
+     dmlops_element_wise_is_infinity_tensors, dmlops_element_wise_is_infinity_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_modulus_truncate.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_modulus_truncate_shader, dmlops_element_wise_modulus_truncate_members,
+     dmlops_element_wise_modulus_truncate_tensors, dmlops_element_wise_modulus_truncate_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_modulus_floor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_modulus_floor_shader, dmlops_element_wise_modulus_floor_members,
+     dmlops_element_wise_modulus_floor_tensors, dmlops_element_wise_modulus_floor_inputs, 0, 0, 3, -1, -1, -1},
+    {"fill_value_constant.hlsl", dmlops_plan_with_Definition, &dmlops_fill_value_constant_shader, dmlops_fill_value_constant_members,
+     dmlops_fill_value_constant_tensors, dmlops_fill_value_constant_inputs, 0, 0, 1, -1, -1, -1},
+    {"fill_value_sequence.hlsl", dmlops_plan_with_Definition, &dmlops_fill_value_sequence_shader, dmlops_fill_value_sequence_members,
+     dmlops_fill_value_sequence_tensors, dmlops_fill_value_sequence_inputs, 0, 0, 1, -1, -1, -1},
     {"cumulative_summation.hlsl", dmlops_plan_with_Scan, NULL, dmlops_cumulative_summation_members,
-     dmlops_cumulative_summation_tensors, NULL, dmlops_cumulative_summation_inputs, 0, 0, 2, -1, -1, -1},
-    {"reverse_subsequences.hlsl", dmlops_plan_with_Map, NULL, dmlops_reverse_subsequences_members,
-     dmlops_reverse_subsequences_tensors, NULL, dmlops_reverse_subsequences_inputs, 8, 0, 3, -1, -1, -1},
+     dmlops_cumulative_summation_tensors, dmlops_cumulative_summation_inputs, 0, 0, 2, -1, -1, -1},
+    {"reverse_subsequences.hlsl", dmlops_plan_with_Definition, &dmlops_reverse_subsequences_shader, dmlops_reverse_subsequences_members,
+     dmlops_reverse_subsequences_tensors, dmlops_reverse_subsequences_inputs, 0, 0, 3, -1, -1, -1},
     {"gather_elements.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_elements_members,
-     dmlops_gather_elements_tensors, NULL, dmlops_gather_elements_inputs, 0, 10, 3, -1, -1, -1},
+     dmlops_gather_elements_tensors, dmlops_gather_elements_inputs, 0, 10, 3, -1, -1, -1},
     {"gather_nd.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_nd_members,
-     dmlops_gather_nd_tensors, NULL, dmlops_gather_nd_inputs, 0, 81, 3, -1, -1, -1},
+     dmlops_gather_nd_tensors, dmlops_gather_nd_inputs, 0, 81, 3, -1, -1, -1},
     {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_nd_members,
-     dmlops_scatter_nd_tensors, NULL, dmlops_scatter_nd_inputs, 0, 81, 4, -1, -1, -1},
+     dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 0, 81, 4, -1, -1, -1},
     {"max_pooling2.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
-     dmlops_max_pooling2_tensors, NULL, dmlops_max_pooling2_inputs, 0, 0, 3, -1, -1, -1},
-    {"slice1.hlsl", dmlops_plan_with_Map, NULL, dmlops_slice1_members,
-     dmlops_slice1_tensors, NULL, dmlops_slice1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_max_pooling2_tensors, dmlops_max_pooling2_inputs, 0, 0, 3, -1, -1, -1},
+    {"slice1.hlsl", dmlops_plan_with_Definition, &dmlops_slice1_shader, dmlops_slice1_members,
+     dmlops_slice1_tensors, dmlops_slice1_inputs, 0, 0, 2, -1, -1, -1},
     {"top_k1.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k1_members,
-     dmlops_top_k1_tensors, NULL, dmlops_top_k1_inputs, 0, 0, 3, -1, -1, -1},
-    {"depth_to_space1.hlsl", dmlops_plan_with_Map, NULL, dmlops_depth_to_space1_members,
-     dmlops_depth_to_space1_tensors, dmlops_depth_to_space1_switches, dmlops_depth_to_space1_inputs, 12, 0, 2, -1, -1, -1},
-    {"space_to_depth1.hlsl", dmlops_plan_with_Map, NULL, dmlops_space_to_depth1_members,
-     dmlops_space_to_depth1_tensors, dmlops_space_to_depth1_switches, dmlops_space_to_depth1_inputs, 12, 0, 2, -1, -1, -1},
+     dmlops_top_k1_tensors, dmlops_top_k1_inputs, 0, 0, 3, -1, -1, -1},
+    {"depth_to_space1.hlsl", dmlops_plan_with_Definition, &dmlops_depth_to_space1_shader, dmlops_depth_to_space1_members,
+     dmlops_depth_to_space1_tensors, dmlops_depth_to_space1_inputs, 0, 0, 2, -1, -1, -1},
+    {"space_to_depth1.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth1_shader, dmlops_space_to_depth1_members,
+     dmlops_space_to_depth1_tensors, dmlops_space_to_depth1_inputs, 0, 0, 2, -1, -1, -1},
     {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization1_shader, dmlops_mean_variance_normalization1_members,
-     dmlops_mean_variance_normalization1_tensors, NULL, dmlops_mean_variance_normalization1_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_mean_variance_normalization1_tensors, dmlops_mean_variance_normalization1_inputs, 0, 0, 4, -1, -1, -1},
     {"resample1.hlsl", dmlops_plan_with_Definition, &dmlops_resample1_shader, dmlops_resample1_members,
-     dmlops_resample1_tensors, NULL, dmlops_resample1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample1_tensors, dmlops_resample1_inputs, 0, 0, 2, -1, -1, -1},
     {"matrix_multiply_integer.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_shader, dmlops_matrix_multiply_integer_members,
-     dmlops_matrix_multiply_integer_tensors, NULL, dmlops_matrix_multiply_integer_inputs, 8, 0, 5, -1, -1, -1},
+     dmlops_matrix_multiply_integer_tensors, dmlops_matrix_multiply_integer_inputs, 8, 0, 5, -1, -1, -1},
     {"quantized_linear_matrix_multiply.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_matrix_multiply_shader, dmlops_quantized_linear_matrix_multiply_members,
-     dmlops_quantized_linear_matrix_multiply_tensors, NULL, dmlops_quantized_linear_matrix_multiply_inputs, 8, 0, 9, -1, -1, -1},
+     dmlops_quantized_linear_matrix_multiply_tensors, dmlops_quantized_linear_matrix_multiply_inputs, 8, 0, 9, -1, -1, -1},
     {"convolution_integer.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_integer_shader, dmlops_convolution_integer_members,
-     dmlops_convolution_integer_tensors, NULL, dmlops_convolution_integer_inputs, 20, 0, 5, -1, -1, -1},
+     dmlops_convolution_integer_tensors, dmlops_convolution_integer_inputs, 20, 0, 5, -1, -1, -1},
     {"quantized_linear_convolution.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_convolution_shader, dmlops_quantized_linear_convolution_members,
-     dmlops_quantized_linear_convolution_tensors, NULL, dmlops_quantized_linear_convolution_inputs, 20, 0, 10, -1, -1, -1},
-    {"element_wise_bit_and.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_and_members,
-     dmlops_element_wise_bit_and_tensors, NULL, dmlops_element_wise_bit_and_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_or.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_or_members,
-     dmlops_element_wise_bit_or_tensors, NULL, dmlops_element_wise_bit_or_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_xor.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_xor_members,
-     dmlops_element_wise_bit_xor_tensors, NULL, dmlops_element_wise_bit_xor_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_not.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_not_members,
-     dmlops_element_wise_bit_not_tensors, NULL, dmlops_element_wise_bit_not_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_bit_count.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_count_members,
-     dmlops_element_wise_bit_count_tensors, NULL, dmlops_element_wise_bit_count_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_greater_than_or_equal_members,
-     dmlops_element_wise_logical_greater_than_or_equal_tensors, NULL, dmlops_element_wise_logical_greater_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_less_than_or_equal_members,
-     dmlops_element_wise_logical_less_than_or_equal_tensors, NULL, dmlops_element_wise_logical_less_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_celu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_celu_members,
-     dmlops_activation_celu_tensors, NULL, dmlops_activation_celu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_relu_grad.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_relu_grad_members,
-     dmlops_activation_relu_grad_tensors, NULL, dmlops_activation_relu_grad_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_quantized_linear_convolution_tensors, dmlops_quantized_linear_convolution_inputs, 20, 0, 10, -1, -1, -1},
+    {"element_wise_bit_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_and_shader, dmlops_element_wise_bit_and_members,
+     dmlops_element_wise_bit_and_tensors, dmlops_element_wise_bit_and_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_bit_or.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_or_shader, dmlops_element_wise_bit_or_members,
+     dmlops_element_wise_bit_or_tensors, dmlops_element_wise_bit_or_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_bit_xor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_xor_shader, dmlops_element_wise_bit_xor_members,
+     dmlops_element_wise_bit_xor_tensors, dmlops_element_wise_bit_xor_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_bit_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_not_shader, dmlops_element_wise_bit_not_members,
+     dmlops_element_wise_bit_not_tensors, dmlops_element_wise_bit_not_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_bit_count.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_count_shader, dmlops_element_wise_bit_count_members,
+     dmlops_element_wise_bit_count_tensors, dmlops_element_wise_bit_count_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_greater_than_or_equal_shader, dmlops_element_wise_logical_greater_than_or_equal_members,
+     dmlops_element_wise_logical_greater_than_or_equal_tensors, dmlops_element_wise_logical_greater_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_less_than_or_equal_shader, dmlops_element_wise_logical_less_than_or_equal_members,
+     dmlops_element_wise_logical_less_than_or_equal_tensors, dmlops_element_wise_logical_less_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
+    {"activation_celu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_celu_shader, dmlops_activation_celu_members,
+     dmlops_activation_celu_tensors, dmlops_activation_celu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_relu_grad.hlsl", dmlops_plan_with_Definition, &dmlops_activation_relu_grad_shader, dmlops_activation_relu_grad_members,
+     dmlops_activation_relu_grad_tensors, dmlops_activation_relu_grad_inputs, 0, 0, 3, -1, -1, -1},
     {"average_pooling_grad.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_grad_shader, dmlops_average_pooling_grad_members,
-     dmlops_average_pooling_grad_tensors, NULL, dmlops_average_pooling_grad_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_average_pooling_grad_tensors, dmlops_average_pooling_grad_inputs, 0, 0, 2, -1, -1, -1},
     {"max_pooling_grad.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling_grad_shader, dmlops_max_pooling_grad_members,
-     dmlops_max_pooling_grad_tensors, NULL, dmlops_max_pooling_grad_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_max_pooling_grad_tensors, dmlops_max_pooling_grad_inputs, 0, 0, 3, -1, -1, -1},
     {"random_generator.hlsl", dmlops_plan_with_Philox, NULL, dmlops_random_generator_members,
-     dmlops_random_generator_tensors, NULL, dmlops_random_generator_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_random_generator_tensors, dmlops_random_generator_inputs, 0, 0, 3, -1, -1, -1},
     {"nonzero_coordinates.hlsl", dmlops_plan_with_Nonzero, NULL, dmlops_nonzero_coordinates_members,
-     dmlops_nonzero_coordinates_tensors, NULL, dmlops_nonzero_coordinates_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_nonzero_coordinates_tensors, dmlops_nonzero_coordinates_inputs, 0, 0, 3, -1, -1, -1},
     {"resample_grad.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad_members,
-     dmlops_resample_grad_tensors, NULL, dmlops_resample_grad_inputs, 0, 0, 2, -1, -1, -1},
-    {"slice_grad.hlsl", dmlops_plan_with_Map, NULL, dmlops_slice_grad_members,
-     dmlops_slice_grad_tensors, NULL, dmlops_slice_grad_inputs, 52, 0, 2, -1, -1, -1},
+     dmlops_resample_grad_tensors, dmlops_resample_grad_inputs, 0, 0, 2, -1, -1, -1},
+    {"slice_grad.hlsl", dmlops_plan_with_Definition, &dmlops_slice_grad_shader, dmlops_slice_grad_members,
+     dmlops_slice_grad_tensors, dmlops_slice_grad_inputs, 0, 0, 2, -1, -1, -1},
     {"adam_optimizer.hlsl", dmlops_plan_with_Definition, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
-     dmlops_adam_optimizer_tensors, NULL, dmlops_adam_optimizer_inputs, 0, 0, 8, -1, -1, -1},
+     dmlops_adam_optimizer_tensors, dmlops_adam_optimizer_inputs, 0, 0, 8, -1, -1, -1},
     {"argmin.hlsl", dmlops_plan_with_Definition, &dmlops_argmin_shader, dmlops_argmin_members,
-     dmlops_argmin_tensors, NULL, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_argmin_tensors, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
     {"argmax.hlsl", dmlops_plan_with_Definition, &dmlops_argmax_shader, dmlops_argmax_members,
-     dmlops_argmax_tensors, NULL, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_argmax_tensors, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
     {"roi_align.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align_members,
-     dmlops_roi_align_tensors, NULL, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
+     dmlops_roi_align_tensors, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
     {"gather_nd1.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_nd1_members,
-     dmlops_gather_nd1_tensors, NULL, dmlops_gather_nd1_inputs, 0, 87, 3, -1, -1, -1},
-    {"element_wise_atan_yx.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_atan_yx_members,
-     dmlops_element_wise_atan_yx_tensors, NULL, dmlops_element_wise_atan_yx_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_clip_grad.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_clip_grad_members,
-     dmlops_element_wise_clip_grad_tensors, NULL, dmlops_element_wise_clip_grad_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_difference_square.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_difference_square_members,
-     dmlops_element_wise_difference_square_tensors, NULL, dmlops_element_wise_difference_square_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_gather_nd1_tensors, dmlops_gather_nd1_inputs, 0, 87, 3, -1, -1, -1},
+    {"element_wise_atan_yx.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_atan_yx_shader, dmlops_element_wise_atan_yx_members,
+     dmlops_element_wise_atan_yx_tensors, dmlops_element_wise_atan_yx_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_clip_grad.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_clip_grad_shader, dmlops_element_wise_clip_grad_members,
+     dmlops_element_wise_clip_grad_tensors, dmlops_element_wise_clip_grad_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_difference_square.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_difference_square_shader, dmlops_element_wise_difference_square_members,
+     dmlops_element_wise_difference_square_tensors, dmlops_element_wise_difference_square_inputs, 0, 0, 3, -1, -1, -1},
     {"local_response_normalization_grad.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_grad_shader, dmlops_local_response_normalization_grad_members,
-     dmlops_local_response_normalization_grad_tensors, NULL, dmlops_local_response_normalization_grad_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_local_response_normalization_grad_tensors, dmlops_local_response_normalization_grad_inputs, 0, 0, 3, -1, -1, -1},
     {"cumulative_product.hlsl", dmlops_plan_with_Scan, NULL, dmlops_cumulative_product_members,
-     dmlops_cumulative_product_tensors, NULL, dmlops_cumulative_product_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_cumulative_product_tensors, dmlops_cumulative_product_inputs, 0, 0, 2, -1, -1, -1},
     {"batch_normalization_grad.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_grad_members,
-     dmlops_batch_normalization_grad_tensors, NULL, dmlops_batch_normalization_grad_inputs, 0, 0, 8, -1, -1, -1},
-    {"element_wise_quantized_linear_add.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_quantized_linear_add_members,
-     dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_switches, dmlops_element_wise_quantized_linear_add_inputs, 0, 0, 9, -1, -1, -1},
+     dmlops_batch_normalization_grad_tensors, dmlops_batch_normalization_grad_inputs, 0, 0, 8, -1, -1, -1},
+    {"element_wise_quantized_linear_add.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantized_linear_add_shader, dmlops_element_wise_quantized_linear_add_members,
+     dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_inputs, 0, 0, 9, -1, -1, -1},
     {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
-     dmlops_dynamic_quantize_linear_tensors, NULL, dmlops_dynamic_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_dynamic_quantize_linear_tensors, dmlops_dynamic_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
     {"roi_align1.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align1_shader, dmlops_roi_align1_members,
-     dmlops_roi_align1_tensors, NULL, dmlops_roi_align1_inputs, 11, 0, 4, -1, -1, -1},
+     dmlops_roi_align1_tensors, dmlops_roi_align1_inputs, 11, 0, 4, -1, -1, -1},
     {"roi_align_grad.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
-     dmlops_roi_align_grad_tensors, NULL, dmlops_roi_align_grad_inputs, 39, 0, 6, -1, -1, -1},
+     dmlops_roi_align_grad_tensors, dmlops_roi_align_grad_inputs, 39, 0, 6, -1, -1, -1},
     {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
-     dmlops_batch_normalization_training_tensors, NULL, dmlops_batch_normalization_training_inputs, 0, 0, 7, -1, -1, -1},
+     dmlops_batch_normalization_training_tensors, dmlops_batch_normalization_training_inputs, 0, 0, 7, -1, -1, -1},
     {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_training_grad_shader, dmlops_batch_normalization_training_grad_members,
-     dmlops_batch_normalization_training_grad_tensors, NULL, dmlops_batch_normalization_training_grad_inputs, 0, 0, 8, -1, -1, -1},
-    {"element_wise_clip1.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_clip1_members,
-     dmlops_element_wise_clip1_tensors, dmlops_element_wise_clip1_switches, dmlops_element_wise_clip1_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_clip_grad1_members,
-     dmlops_element_wise_clip_grad1_tensors, NULL, dmlops_element_wise_clip_grad1_inputs, 0, 0, 3, -1, -1, -1},
-    {"padding1.hlsl", dmlops_plan_with_Map, NULL, dmlops_padding1_members,
-     dmlops_padding1_tensors, dmlops_padding1_switches, dmlops_padding1_inputs, 53, 0, 2, -1, -1, -1},
-    {"element_wise_negate.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_negate_members,
-     dmlops_element_wise_negate_tensors, NULL, dmlops_element_wise_negate_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_gelu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_gelu_members,
-     dmlops_activation_gelu_tensors, NULL, dmlops_activation_gelu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_batch_normalization_training_grad_tensors, dmlops_batch_normalization_training_grad_inputs, 0, 0, 8, -1, -1, -1},
+    {"element_wise_clip1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_clip1_shader, dmlops_element_wise_clip1_members,
+     dmlops_element_wise_clip1_tensors, dmlops_element_wise_clip1_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_clip_grad1_shader, dmlops_element_wise_clip_grad1_members,
+     dmlops_element_wise_clip_grad1_tensors, dmlops_element_wise_clip_grad1_inputs, 0, 0, 3, -1, -1, -1},
+    {"padding1.hlsl", dmlops_plan_with_Definition, &dmlops_padding1_shader, dmlops_padding1_members,
+     dmlops_padding1_tensors, dmlops_padding1_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_negate.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_negate_shader, dmlops_element_wise_negate_members,
+     dmlops_element_wise_negate_tensors, dmlops_element_wise_negate_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_gelu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_gelu_shader, dmlops_activation_gelu_members,
+     dmlops_activation_gelu_tensors, dmlops_activation_gelu_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softmax1_shader, dmlops_activation_softmax1_members,
-     dmlops_activation_softmax1_tensors, NULL, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_softmax1_tensors, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_log_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax1_shader, dmlops_activation_log_softmax1_members,
-     dmlops_activation_log_softmax1_tensors, NULL, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_log_softmax1_tensors, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax1_shader, dmlops_activation_hardmax1_members,
-     dmlops_activation_hardmax1_tensors, NULL, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_hardmax1_tensors, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
     {"resample2.hlsl", dmlops_plan_with_Definition, &dmlops_resample2_shader, dmlops_resample2_members,
-     dmlops_resample2_tensors, NULL, dmlops_resample2_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample2_tensors, dmlops_resample2_inputs, 0, 0, 2, -1, -1, -1},
     {"resample_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad1_shader, dmlops_resample_grad1_members,
-     dmlops_resample_grad1_tensors, NULL, dmlops_resample_grad1_inputs, 0, 0, 2, -1, -1, -1},
-    {"diagonal_matrix1.hlsl", dmlops_plan_with_Map, NULL, dmlops_diagonal_matrix1_members,
-     dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_switches, dmlops_diagonal_matrix1_inputs, 7, 0, 2, -1, -1, -1},
+     dmlops_resample_grad1_tensors, dmlops_resample_grad1_inputs, 0, 0, 2, -1, -1, -1},
+    {"diagonal_matrix1.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix1_shader, dmlops_diagonal_matrix1_members,
+     dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_inputs, 0, 0, 2, -1, -1, -1},
     {"multihead_attention.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention_shader, dmlops_multihead_attention_members,
-     dmlops_multihead_attention_tensors, NULL, dmlops_multihead_attention_inputs, 217, 0, 14, -1, -1, -1},
+     dmlops_multihead_attention_tensors, dmlops_multihead_attention_inputs, 217, 0, 14, -1, -1, -1},
     {"lp_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
-     dmlops_lp_pooling1_tensors, NULL, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_lp_pooling1_tensors, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
-     dmlops_average_pooling1_tensors, NULL, dmlops_average_pooling1_inputs, 43, 0, 2, -1, -1, -1},
-    {"activation_swish.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_swish_members,
-     dmlops_activation_swish_tensors, NULL, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hard_swish.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_hard_swish_members,
-     dmlops_activation_hard_swish_tensors, NULL, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_average_pooling1_tensors, dmlops_average_pooling1_inputs, 43, 0, 2, -1, -1, -1},
+    {"activation_swish.hlsl", dmlops_plan_with_Definition, &dmlops_activation_swish_shader, dmlops_activation_swish_members,
+     dmlops_activation_swish_tensors, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_hard_swish.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hard_swish_shader, dmlops_activation_hard_swish_members,
+     dmlops_activation_hard_swish_tensors, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
     {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
-     dmlops_quantized_linear_average_pooling_tensors, NULL, dmlops_quantized_linear_average_pooling_inputs, 43, 0, 6, -1, -1, -1},
+     dmlops_quantized_linear_average_pooling_tensors, dmlops_quantized_linear_average_pooling_inputs, 43, 0, 6, -1, -1, -1},
     {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
-     dmlops_matrix_multiply_integer_to_float_tensors, NULL, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
+     dmlops_matrix_multiply_integer_to_float_tensors, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
     {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,
-     dmlops_mean_variance_normalization2_tensors, NULL, dmlops_mean_variance_normalization2_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_mean_variance_normalization2_tensors, dmlops_mean_variance_normalization2_inputs, 0, 0, 4, -1, -1, -1},
     {"multihead_attention1.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
-     dmlops_multihead_attention1_tensors, NULL, dmlops_multihead_attention1_inputs, 219, 0, 15, -1, -1, -1},
-    {"quantize.hlsl", dmlops_plan_with_Map, NULL, dmlops_quantize_members,
-     dmlops_quantize_tensors, dmlops_quantize_switches, dmlops_quantize_inputs, 0, 0, 4, -1, -1, -1},
-    {"dequantize.hlsl", dmlops_plan_with_Map, NULL, dmlops_dequantize_members,
-     dmlops_dequantize_tensors, dmlops_dequantize_switches, dmlops_dequantize_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_multihead_attention1_tensors, dmlops_multihead_attention1_inputs, 219, 0, 15, -1, -1, -1},
+    {"quantize.hlsl", dmlops_plan_with_Definition, &dmlops_quantize_shader, dmlops_quantize_members,
+     dmlops_quantize_tensors, dmlops_quantize_inputs, 0, 0, 4, -1, -1, -1},
+    {"dequantize.hlsl", dmlops_plan_with_Definition, &dmlops_dequantize_shader, dmlops_dequantize_members,
+     dmlops_dequantize_tensors, dmlops_dequantize_inputs, 0, 0, 4, -1, -1, -1},
     {"resample3.hlsl", dmlops_plan_with_Definition, &dmlops_resample3_shader, dmlops_resample3_members,
-     dmlops_resample3_tensors, NULL, dmlops_resample3_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample3_tensors, dmlops_resample3_inputs, 0, 0, 2, -1, -1, -1},
     {"fold.hlsl", dmlops_plan_with_Definition, &dmlops_fold_shader, dmlops_fold_members,
-     dmlops_fold_tensors, NULL, dmlops_fold_inputs, 84, 0, 2, -1, -1, -1},
+     dmlops_fold_tensors, dmlops_fold_inputs, 0, 0, 2, -1, -1, -1},
     {"unfold.hlsl", dmlops_plan_with_Definition, &dmlops_unfold_shader, dmlops_unfold_members,
-     dmlops_unfold_tensors, NULL, dmlops_unfold_inputs, 84, 0, 2, -1, -1, -1},
+     dmlops_unfold_tensors, dmlops_unfold_inputs, 0, 0, 2, -1, -1, -1},
 };
 
 /* Plans depend on all entries of an array, so there is none if they are not read. */

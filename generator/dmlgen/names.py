@@ -29,7 +29,7 @@ ARITHMETIC = tuple(sorted(name for name, one in vars(arithmetic).items() if isfu
 # with the modules.
 PYTHON_NAMES = frozenset(ARITHMETIC) | words(
     """
-    above absolute acos acosh activated activation_parameter activation_type annotations asin asinh atan
+    above absolute acos acosh activated annotations asin asinh atan
     atan2 atanh below bit_count bit_not both case ceil check_structure check_values cls computation
     convert cos cosh created dataclass desc difference divide divide_exactly either element enums erf
     every exp expm1 final floor given greatest hint inferred inferred_if_given is_infinity is_nan larger

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dmlgen.outputs import definition, description_schema, hlsl, python, python_schedule
+from dmlgen.outputs import definition, description_schema, hlsl, python, python_planner
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
@@ -35,7 +35,7 @@ def package(registry: Registry, templates: Templates) -> Iterator[Path]:
     """A folder from which `dmlops` can be used, with its shaders as installed, while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
         files = python.installed(registry, templates)
-        for output in (description_schema, python_schedule, definition, hlsl):
+        for output in (description_schema, python_planner, definition, hlsl):
             files |= output.render(registry, templates)
         for path, data in files.items():
             file = Path(name, path)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .arithmetic import as_float
 from .enums import TensorDataType
 
 _LIMITS = {np.dtype(kind + size): np.iinfo(kind + size) for kind in ("int", "uint") for size in ("32", "64")}
@@ -61,7 +62,7 @@ def from_bits(value: Any, data_type: TensorDataType) -> Any:
 
 def single(value: float) -> Any:
     """A FLOAT member in single precision, as the ABI stores it."""
-    return np.float32(value)
+    return np.float32(as_float(value))
 
 
 def part(struct: Any, name: str) -> Any:

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.host_expressions import inlined
 from dmlgen.registry import OutputDefinitions
 
 _Arguments: TypeAlias = Mapping[ir.Expr, ir.Expr]
@@ -36,9 +35,7 @@ def recurrence_faults(defines: OutputDefinitions) -> Iterator[tuple[str, ir.Entr
 
 def _step_count(sizes: ir.Expr) -> ir.Expr:
     """The first size, or all of them if they are not listed."""
-    first = ir.joined_parts(inlined(sizes))[0]
-    while isinstance(first, ir.Definition):
-        first = first.value
+    first = _expanded(ir.joined_parts(_expanded(sizes))[0])
     return first.items[0] if isinstance(first, ir.ListOf) and first.items else sizes
 
 
@@ -47,7 +44,7 @@ def reads_by_step(node: ir.Expr, known: _Arguments = MappingProxyType({})) -> It
     None if that is not known. Arguments of functions that are not `known` stand for themselves."""
     match node:
         case ir.Entry(coordinate=coordinate):
-            yield node, _first(inlined(ir.substitute(coordinate, known)))
+            yield node, _first(ir.substitute(coordinate, known))
         case ir.Apply(function=function, arguments=arguments):
             given = (ir.substitute(one, known) for one in arguments)
             yield from reads_by_step(function.body, dict(zip(function.parameters, given, strict=True)))
@@ -59,9 +56,23 @@ def reads_by_step(node: ir.Expr, known: _Arguments = MappingProxyType({})) -> It
         yield from reads_by_step(child, known)
 
 
+def _expanded(node: ir.Expr) -> ir.Expr:
+    """An expression that is neither a name nor the call of a function. Ends: functions cannot be
+    recursive."""
+    while True:
+        match node:
+            case ir.Definition(value=value):
+                node = value
+            case ir.Apply(function=function, arguments=arguments):
+                given = zip(function.parameters, arguments, strict=True)
+                node = ir.substitute(function.body, dict[ir.Expr, ir.Expr](given))
+            case _:
+                return node
+
+
 def _first(node: ir.Expr) -> int | None:
     """The offset of a list's first entry from `at[0]`."""
-    match node:
+    match _expanded(node):
         case ir.AT:
             return 0
         case ir.ListOf(items=(item, *_)) | ir.Call(function="replace", arguments=(_, ir.ZERO, item)):
@@ -75,7 +86,7 @@ def _first(node: ir.Expr) -> int | None:
 
 def _number(node: ir.Expr) -> int | None:
     """The offset of an integer from `at[0]`."""
-    match node:
+    match _expanded(node):
         case ir.Index(sequence=sequence, index=ir.ZERO):
             return _first(sequence)
         case ir.Binary(op="+" | "-" as op, left=left, right=ir.Number(value=int(more))):

@@ -15,7 +15,7 @@ from dmlgen.outputs import (
     language,
     matrix,
     python,
-    python_schedule,
+    python_planner,
     registry_json,
     spec_page,
 )
@@ -33,7 +33,7 @@ def render_all(
     """
     outputs: dict[str, bytes] = {}
     languages = (
-        python, description_schema, registry_json, counterparts, python_schedule, definition, c, hlsl,
+        python, description_schema, registry_json, counterparts, python_planner, definition, c, hlsl,
         language, graphs, spec_page,
     )  # fmt: skip
     for output in languages:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
-from dmlgen.names import pascal
-from dmlgen.outputs.c_inputs import InputCode, InputProgram
+from dmlgen.outputs.c_inputs import InputCode
 from dmlgen.outputs.c_rules import ProgramView
-from dmlgen.outputs.definition_inputs import lists, operands
-from dmlgen.outputs.hlsl_definition import HlslDefinition, shader_of
-from dmlgen.outputs.hlsl_definition.static import Static, static_of
-from dmlgen.outputs.hlsl_map import map_text
-from dmlgen.outputs.hlsl_names import macro, plain
+from dmlgen.outputs.hlsl_definition.static import Static
 from dmlgen.outputs.hlsl_types import hlsl_type
-from dmlgen.outputs.python_schedule import map_operands, moves
-from dmlgen.outputs.reads import widened
+from dmlgen.outputs.planner_inputs import PlannerInputs, planner_inputs
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
 from dmlgen.registry import Operator, Registry
@@ -46,17 +39,16 @@ class TensorView:
 class ShaderView:
     """The input of the planner of an operator's shader.
 
-    That is a record with `tensors`; the program at `start` fills the rest of it, with `switches` as names of
-    macros. The one at `trace`, if that is not 0, computes the target of a coordinate. `each` is the array of
-    tensors for each of which the planner is called. `fused` is a member with an activation that may run in
-    its own shader, and `output` what that one writes then. Members are given by position; -1 is none.
+    That is a record with `tensors`; the program at `start` fills the rest of it. The one at `trace`, if that
+    is not 0, computes the target of a coordinate. `each` is the array of tensors for each of which the
+    planner is called. `fused` is a member with an activation that may run in its own shader, and `output`
+    what that one writes then. Members are given by position; -1 is none.
     """
 
     record: str
     planner: str
     tensors: tuple[TensorView, ...]
     programs: tuple[ProgramView, ...]
-    switches: tuple[str, ...]
     start: int
     trace: int = 0
     each: int = -1
@@ -213,97 +205,37 @@ def _activations(registry: Registry) -> tuple[Operator, ...]:
     )
 
 
-def _left(registry: Registry, operator: Operator, shader: HlslDefinition) -> tuple[str, ...]:
-    """The activations that can be fused into an operator but run in their own shader."""
-    if not shader.fused or operator.member[shader.fused].count is not None:
-        return ()
-    taken = {one.operator for one in shader.activations}
-    return tuple(name for name in registry.fusable(operator) if name not in taken)
-
-
 def operator_part(registry: Registry, operator: Operator, plans: Plans) -> OperatorPart:
     """The parts for one operator."""
-    left: tuple[str, ...] = ()
-    schedule = schedule_of(registry, operator)
-    if schedule is None:
-        shader = shader_of(registry, operator)
-        left = _left(registry, operator, shader)
-        code = InputCode(registry, operator, plans.record("Definition"))
-        view = _defined(registry, operator, shader, plans, code, bool(left))
-    else:
-        code = InputCode(registry, operator, plans.record(pascal(schedule.form.upper())))
-        write = _map if schedule.form == "map" else _form
-        view = write(registry, operator, schedule, plans, code)
-    return OperatorPart(view, code.lists, left, _longest_list(schedule))
-
-
-def _view(
-    code: InputCode, planner: str, tensors: Sequence[TensorView], write: Callable[[InputProgram], None]
-) -> ShaderView:
-    """A view with what statements write."""
-    start = code.statements(write)
-    record, switches = code.record.name, tuple(code.switches)
-    return ShaderView(record, planner, tuple(tensors), tuple(code.programs), switches, start)
-
-
-def _traced(code: InputCode, coordinate: ir.Expr, view: ShaderView) -> ShaderView:
-    """The view with the program that leads from a coordinate to another."""
-    trace = code.array("target", coordinate)
-    return replace(view, programs=tuple(code.programs), trace=trace)
-
-
-def _tensor(
-    operator: Operator, field: str, entry: str, *, as_bits: bool = False, held: bool = False
-) -> TensorView:
-    """A tensor by its buffer name: "InputTensor", "InputTensors[1]"; "InputTensors" is the current one."""
-    tensor = ir.Tensor.of(entry)
-    member = operator.member[tensor.name]
-    return TensorView(
-        field=field,
-        macro=macro(plain(entry)),
-        place=operator.members.index(member),
-        entry=0 if member.count is None else tensor.place,
-        as_bits=as_bits,
-        output=member.role == "output",
-        held=held,
+    inputs = planner_inputs(registry, operator, plans)
+    code = InputCode(registry, operator, plans.record(inputs.record), inputs)
+    start = code.statements()
+    trace = 0
+    if inputs.target is not None and inputs.static is None:
+        trace = code.array("target", inputs.target)
+    left = _left(registry, operator, inputs)
+    (output, *_) = operator.outputs
+    view = ShaderView(
+        record=inputs.record,
+        planner=inputs.planner,
+        tensors=tuple(_tensors(operator, inputs)),
+        programs=tuple(code.programs),
+        start=start,
+        trace=trace,
+        each=_place(operator, inputs.each) if inputs.each else -1,
+        static=inputs.static,
+        fused=_place(operator, inputs.fused) if left else -1,
+        output=_place(operator, output.name) if left else -1,
     )
+    return OperatorPart(view, code.lists, left, _longest_list(schedule_of(registry, operator)))
 
 
-def _map(
-    registry: Registry, operator: Operator, schedule: Schedule, plans: Plans, code: InputCode
-) -> ShaderView:
-    text = map_text(registry, operator, schedule)
-    given = text.given
-    operands = map_operands(operator, schedule)
-    entries = [one.entry for one in operands.tensors]
-    tensors = [
-        _tensor(operator, f"tensors.items[{number}]", entry, as_bits=bool(operands.as_bits >> number & 1))
-        for number, entry in enumerate(entries)
-    ]
-    numbers = {
-        "is_aligned": operands.is_aligned,
-        "single": operands.single,
-        "blocked": operands.blocked,
-        "over": operands.over,
-    }
-
-    def write(program: InputProgram) -> None:
-        for path, number in numbers.items():
-            program.set(path, ir.Number(int(number), ir.INT))
-        for name, node in given["switches"].items():
-            program.append_switch(name, node)
-        for node in given["elements"].values():
-            program.append_element(node, stored=bool(moves(schedule)))
-        for node in given["scalars"].values():
-            program.append_scalar(node)
-        for node in given["arrays"].values():
-            program.statement("APPEND_LIST", "arrays", node)
-        program.set("widened", widened(schedule, entries[:-1]))
-
-    view = _view(code, "map", tensors, write)
-    if operator.member[schedule.over].count is not None:
-        view = replace(view, each=_place(operator, schedule.over))
-    return view
+def _left(registry: Registry, operator: Operator, inputs: PlannerInputs) -> tuple[str, ...]:
+    """The activations that can be fused into an operator but run in their own shader."""
+    if inputs.static is None or not inputs.fused or operator.member[inputs.fused].count is not None:
+        return ()
+    taken = inputs.static["activations"].values
+    return tuple(name for name in registry.fusable(operator) if registry.operator[name].value not in taken)
 
 
 def _place(operator: Operator, member: str) -> int:
@@ -311,74 +243,15 @@ def _place(operator: Operator, member: str) -> int:
     return operator.members.index(operator.member[member])
 
 
-def _form(
-    registry: Registry, operator: Operator, schedule: Schedule, plans: Plans, code: InputCode
-) -> ShaderView:
-    """A form whose planner is given its roles by name."""
-    roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
-    known = {one.name: roles[one.name] for one in code.record.fields if one.name in roles}
-    tensors = [
-        _tensor(operator, name, role.name) for name, role in known.items() if isinstance(role, ir.Tensor)
-    ]
-
-    def write(program: InputProgram) -> None:
-        program.set_all({name: role for name, role in known.items() if not isinstance(role, ir.Tensor)})
-
-    view = _view(code, schedule.form, tensors, write)
-    if schedule.place is not None:
-        view = _traced(code, schedule.place, view)
-    return view
-
-
-def _defined(
-    registry: Registry,
-    operator: Operator,
-    shader: HlslDefinition,
-    plans: Plans,
-    code: InputCode,
-    leaves: bool,
-) -> ShaderView:
-    """`leaves`: whether an activation may have to run in its own shader."""
-    tensors = [
-        _tensor(
-            operator,
-            f"tensors.items[{number}]",
-            tensor.member,
-            as_bits=tensor.member in shader.moves,
-            held=tensor.member in shader.held,
+def _tensors(operator: Operator, inputs: PlannerInputs) -> Iterator[TensorView]:
+    for number, one in enumerate(inputs.tensors):
+        member = operator.member[one.node.name]
+        yield TensorView(
+            field=f"tensors.items[{number}]" if one.field == "tensors" else one.field,
+            macro=one.macro,
+            place=operator.members.index(member),
+            entry=0 if member.count is None else one.node.place,
+            as_bits=one.as_bits,
+            output=member.role == "output",
+            held=one.is_held,
         )
-        for number, tensor in enumerate(shader.tensors)
-    ]
-    values, of_forms = lists(operator, shader), operands(shader)
-    code.share([*chain(*values.values()), *of_forms.values()])
-
-    def write(program: InputProgram) -> None:
-        _write_lists(program, values)
-        program.set_all(of_forms)
-        if shader.fused:
-            count = operator.member[shader.fused].count
-            number = ir.ONE if count is None else ir.Member(count, ir.INT)
-            activations = ir.Member(shader.fused, ir.Type("struct"))
-            program.statement("APPEND_ACTIVATIONS", "activations", activations, number)
-
-    view = replace(_view(code, "definition", tensors, write), static=static_of(shader, plans))
-    each = next((one.each for one in shader.passes if one.each), "")
-    if each:
-        view = replace(view, each=_place(operator, each))
-    if leaves:
-        (output,) = operator.outputs
-        view = replace(view, fused=_place(operator, shader.fused), output=operator.members.index(output))
-    return view
-
-
-def _write_lists(program: InputProgram, values: Mapping[str, Sequence[ir.Expr]]) -> None:
-    """Sizes of intermediate tensors, and lists and numbers that depend only on the description."""
-    for field in ("kept_sizes", "lists"):
-        for node in values[field]:
-            program.statement("APPEND_FLOATS" if node.type == ir.FLOATS else "APPEND_LIST", field, node)
-    for node in values["elements"]:
-        program.append_element(node, stored=False)
-    for node in values["bounds"]:
-        program.statement("APPEND_NUMBER", "bounds", node)
-    for node in values["numbers"]:
-        program.statement("APPEND_FLOAT_WORD" if node.type == ir.FLOAT else "APPEND_WORD", "numbers", node)

@@ -6,34 +6,36 @@ starts empty, so zeros and empty lists need no statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from dmlgen.expr import ir
 from dmlgen.names import free
 from dmlgen.outputs.c_program import Name, Program
 from dmlgen.outputs.c_rules import Code
-from dmlgen.outputs.definition_inputs import innermost_first, membership, plain, shared
 from dmlgen.outputs.hlsl_names import word
+from dmlgen.outputs.planner_inputs import PlannerInputs, innermost_first, membership, shared
 from dmlgen.plans.model import BOOL, ListOf, Record, Type
 from dmlgen.registry import Member, Operator, Registry
 
 _COORDINATE = 0  # the list with the coordinate whose target is wanted
 _STEPS = 5  # nodes of an expression that is worth a name
+_KINDS = {"ints": "LIST", "floats": "FLOATS", "float": "FLOAT"}  # what is appended, by type, if not a number
 
 
 class InputCode(Code):
-    """The programs of an operator for a planner's record, and the names of the macros that they set."""
+    """The programs of an operator for its planner's record."""
 
-    def __init__(self, registry: Registry, operator: Operator, record: Record) -> None:
+    def __init__(self, registry: Registry, operator: Operator, record: Record, inputs: PlannerInputs) -> None:
         super().__init__(registry, operator)
         self.record = record
-        self.switches: list[str] = []
+        self.inputs = inputs
         self.shared: dict[ir.Expr, ir.Expr] = {}
         self.lists = _COORDINATE + 1
+        self._share([*chain(*inputs.lists.values()), *inputs.values.values()])
 
-    def share(self, values: Iterable[ir.Expr]) -> None:
+    def _share(self, whole: Sequence[ir.Expr]) -> None:
         """Names what values have in common that takes several steps."""
-        whole = list(map(plain, values))
         common = shared(whole)
         taken: set[str] = set()
         for part in (part for node in whole for part in innermost_first(node)):
@@ -42,11 +44,10 @@ class InputCode(Code):
                 taken.add(name)
                 self.shared[part] = ir.Definition(name, ir.substitute(part, self.shared))
 
-    def statements(self, write: Callable[[InputProgram], None]) -> int:
-        """The start of a program of statements."""
+    def statements(self) -> int:
+        """The start of the program of statements that fill the record."""
         program = self._program()
-        write(program)
-        program.done()
+        program.write()
         return self._add("", program)
 
     def _program(self) -> InputProgram:
@@ -70,40 +71,35 @@ class InputProgram(Program):
         self._code = code
         self._variables["index"] = self._slot()
 
-    def set(self, path: str, node: ir.Expr) -> None:
+    def write(self) -> None:
+        """The statements, and the end of all."""
+        inputs = self._code.inputs
+        for field, nodes in inputs.lists.items():
+            for node in nodes:
+                if field == "elements":
+                    self._append_element(node, inputs.stores)
+                else:
+                    self._statement(f"APPEND_{_KINDS.get(node.type.kind, 'NUMBER')}", field, node)
+        for path, node in inputs.values.items():
+            self._set(path, node)
+        if inputs.fused:
+            assert self.operator is not None
+            count = self.operator.member[inputs.fused].count
+            number = ir.ONE if count is None else ir.Member(count, ir.INT)
+            activations = ir.Member(inputs.fused, ir.Type("struct"))
+            self._statement("APPEND_ACTIVATIONS", "activations", activations, number)
+        self._op("DONE")
+        self._end_line()
+
+    def _set(self, path: str, node: ir.Expr) -> None:
         """Sets a field to a number, or to a list of numbers."""
         if node == ir.ListOf(()) or (isinstance(node, ir.Number) and node.value == 0):
             return
         type_ = _at(self._code.record, path)
         kind = "LIST" if isinstance(type_, ListOf) else "FLAG" if type_ == BOOL else "NUMBER"
-        self.statement(f"SET_{kind}", path, node)
+        self._statement(f"SET_{kind}", path, node)
 
-    def set_all(self, values: Mapping[str, ir.Expr]) -> None:
-        """Sets fields, by their paths."""
-        for path, node in values.items():
-            self.set(path, node)
-
-    def append_switch(self, name: str, node: ir.Expr) -> None:
-        """Appends a macro; for an activation, one with its type."""
-        if name not in self._code.switches:
-            self._code.switches.append(name)
-        place = self._code.switches.index(name)
-        match node:
-            case ir.Call(function="activation_type", arguments=(activation,)):
-                self.statement("APPEND_ACTIVATION", "switches", activation, place)
-            case _:
-                self.statement("APPEND_SWITCH", "switches", node, place)
-
-    def append_scalar(self, node: ir.Expr) -> None:
-        """Appends an integer or a float; of an activation, one of its parameters."""
-        match node:
-            case ir.Call(function="activation_parameter", arguments=(activation, ir.Number(value=place))):
-                self.statement("APPEND_PARAMETER", "scalars", activation, int(place))
-            case _:
-                operation = "APPEND_FLOAT" if node.type == ir.FLOAT else "APPEND_INTEGER"
-                self.statement(operation, "scalars", node)
-
-    def append_element(self, node: ir.Expr, stored: bool) -> None:
+    def _append_element(self, node: ir.Expr, stored: bool) -> None:
         """Appends a number of a tensor's type: as it is computed, or as it is `stored`."""
         item = node.arguments[0] if isinstance(node, ir.Call) else node
         if item.type not in (ir.FLOAT, node.type):
@@ -112,9 +108,9 @@ class InputProgram(Program):
         member = self._member(node.type.name or "")
         tensor = ir.Tensor(member.name)
         type_ = ir.Field(tensor, "DataType", ir.INT) if member.is_tensor else ir.Member(member.name, ir.INT)
-        self.statement(operation, "elements", item, int(stored), type_)
+        self._statement(operation, "elements", item, int(stored), type_)
 
-    def statement(self, operation: str, path: str, value: ir.Expr, *operands: int | ir.Expr) -> None:
+    def _statement(self, operation: str, path: str, value: ir.Expr, *operands: int | ir.Expr) -> None:
         """A statement about a field: its operands are bytes and numbers, followed by a value."""
         value = self._named(value)
         self._need([value, *(one for one in operands if not isinstance(one, int))])
@@ -138,14 +134,9 @@ class InputProgram(Program):
                 self.integer(value)
         self._end_line()
 
-    def done(self) -> None:
-        """The end of all statements."""
-        self._op("DONE")
-        self._end_line()
-
     def _named(self, node: ir.Expr) -> ir.Expr:
         """An expression in which names stand for what it shares with others."""
-        return ir.substitute(plain(node), self._code.shared) if self._code.shared else node
+        return ir.substitute(node, self._code.shared) if self._code.shared else node
 
     def integer(self, node: ir.Expr) -> None:
         found = membership(node)

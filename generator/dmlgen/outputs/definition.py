@@ -1,8 +1,7 @@
-"""Definitions of outputs in Python, using `dmlops.definition`.
+"""The reference in Python: definitions of outputs, using `dmlops.definition`, and algorithms.
 
-There is a module for every operator with a definition, and beside it the shader, and a module with what
-planners are given for it. Each `let` name becomes a function; a function used both with floats that decide
-and with free ones becomes two.
+Each `let` name of a definition becomes a function; a function used both with floats that decide and with free
+ones becomes two.
 """
 
 from __future__ import annotations
@@ -17,17 +16,13 @@ from dmlgen.expr.definition_queries import local_names, uses_at
 from dmlgen.expr.precise_floats import DecidingPrinter
 from dmlgen.expr.printer import ATOM, PRODUCT, Spelling
 from dmlgen.names import free, pascal, snake
-from dmlgen.outputs import hlsl_definition
-from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
-from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.parts import merged, parts
-from dmlgen.outputs.python_definition import definition_view
+from dmlgen.outputs.python_planner import FunctionPrinter
 from dmlgen.outputs.python_printer import DescPrinter
+from dmlgen.outputs.python_rules import assignments_of, constants_of, used_definitions
 from dmlgen.outputs.render import Templates
-from dmlgen.plans.model import package_plans
-from dmlgen.registry import Intermediate, Operator, Registry
-from dmlgen.schedules import follows_definition
+from dmlgen.registry import AlgorithmUse, Intermediate, Operator, Registry
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}
@@ -75,35 +70,39 @@ class TensorView:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The modules and the shaders, by path below generated/.
+    """The modules, by path below generated/."""
 
-    The reference follows every definition; where a shader follows a schedule, its planner is given that.
-    """
-    functions = Functions(templates)
-
-    def both(near: Registry, operator: Operator) -> dict[str, bytes]:
-        if operator.defines is None:
+    def module(near: Registry, operator: Operator) -> dict[str, bytes]:
+        folder = "python/dmlops/compute"
+        if operator.algorithm is not None:
+            view = _algorithm(near, operator, operator.algorithm)
+            text = templates.render(f"{folder}/algorithm.py.j2", operator=operator, **view)
+        elif operator.defines is not None:
+            moved = taken_as_bits(operator, operator.defines)
+            view = _definition(operator)
+            text = templates.render(f"{folder}/definition.py.j2", operator=operator, bits=moved, **view)
+        else:
             return {}
-        reference = templates.render(
-            "python/dmlops/compute/definition.py.j2",
-            operator=operator,
-            bits=taken_as_bits(operator, operator.defines),
-            **_definition(operator),
-        )
-        files = {f"python/dmlops/compute/{operator.slug}.py": reference}
-        if not follows_definition(near, operator):
-            return files
-        shader = shader_of(near, operator, functions)
-        module = "python/dmlops/planners/planner.py.j2"
-        view = definition_view(near, operator, shader, package_plans())
-        return files | {
-            f"python/dmlops/planners/{operator.slug}.py": templates.render(
-                module, operator=operator, shader=shader, view=view
-            ),
-            f"hlsl/{operator.slug}.hlsl": hlsl_definition.text(shader, templates),
-        }
+        return {f"{folder}/{operator.slug}.py": text}
 
-    return merged(parts("definition", registry, templates.memory, both))
+    return merged(parts("definition", registry, templates.memory, module))
+
+
+def _algorithm(registry: Registry, operator: Operator, algorithm: AlgorithmUse) -> dict[str, object]:
+    """The content of the module of an algorithm: its roles, tensors by name."""
+    printer = FunctionPrinter(registry, operator)
+    used = used_definitions(algorithm.definitions, algorithm.roles.values())
+    return {
+        "algorithm": algorithm,
+        "computation": pascal(algorithm.name.upper()),
+        "target": None if algorithm.target is None else printer.function(algorithm.target),
+        "assignments": assignments_of(printer, used),
+        "roles": [
+            (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))
+            for name, node in algorithm.roles.items()
+        ],
+        "constants": constants_of(printer),
+    }
 
 
 def _definition(operator: Operator) -> dict[str, object]:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.names import pascal
-from dmlgen.outputs.hlsl_activation import ActivationText, activations_of
+from dmlgen.outputs.hlsl_activation import ActivationText, activations_of_map
+from dmlgen.outputs.hlsl_definition import shader_of
+from dmlgen.outputs.hlsl_definition import text as definition_text
 from dmlgen.outputs.hlsl_functions import Calls, FunctionChoice, Functions, merged_calls
 from dmlgen.outputs.hlsl_lines import finished
 from dmlgen.outputs.hlsl_map import MapPrinter, MapText, map_text
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, tensor_of, value_types
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.parts import merged, parts
-from dmlgen.outputs.python_schedule import bits, moves
+from dmlgen.outputs.reads import bits, moves
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Declaration, Params, params_of
@@ -57,16 +59,19 @@ class MapShader(WithTensors):
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The shaders of all operators with a schedule; `definition` renders the others."""
+    """The shaders of all operators."""
     functions, plans = Functions(templates), package_plans()
 
     def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
         schedule = schedule_of(near, operator)
-        if schedule is None:
+        if schedule is not None:
+            view = (_map if schedule.form == "map" else _form)(near, operator, schedule, functions, plans)
+            text = finished(templates.render(f"hlsl/{schedule.form}.hlsl.j2", shader=view))
+        elif operator.defines is not None:
+            text = definition_text(shader_of(near, operator, functions), templates)
+        else:
             return {}
-        view = (_map if schedule.form == "map" else _form)(near, operator, schedule, functions, plans)
-        text = templates.render(f"hlsl/{schedule.form}.hlsl.j2", shader=view)
-        return {f"hlsl/{operator.slug}.hlsl": finished(text)}
+        return {f"hlsl/{operator.slug}.hlsl": text}
 
     return merged(parts("hlsl", registry, templates.memory, shader))
 
@@ -80,11 +85,7 @@ def _map(
 ) -> MapShader:
     text = map_text(registry, operator, schedule)
     tensors, output = text.tensors, text.output
-    activations = (
-        activations_of(registry, operator, output.macro, output.values, "activationParameter")
-        if text.is_activated
-        else ()
-    )
+    activations = activations_of_map(registry, operator, text)
     called = merged_calls(text.called, *(one.called for one in activations))
     values = value_types(tensors)
     if all("FLOAT16" in tensor.types for tensor in tensors):
@@ -100,7 +101,10 @@ def _map(
         output=output,
         over=next((one for one in text.inputs if one.member == schedule.over), output),
         max_rank=MAX_RANK * (2 if blocked(schedule) else 1),
-        switches=tuple((name, _meaning(registry, node)) for name, node in text.given["switches"].items()),
+        switches=(
+            *((one.name, _meaning(registry, one.node)) for one in text.constants.known("switch") if one.node),
+            *([("ACTIVATION", "the type of the fused activation, 0 for none")] if text.fused else ()),
+        ),
         params=map_params(plans, schedule, text),
         is_aligned=is_aligned(schedule),
         text=text,
@@ -112,17 +116,17 @@ def _map(
 
 def map_params(plans: Plans, schedule: Schedule, text: MapText) -> Params:
     """The constants of an element-wise shader."""
-    aligned, known = is_aligned(schedule), text.constants.known
+    aligned = is_aligned(schedule)
     begin = [Declaration("uint", "begin")] if aligned and schedule.place is not None else []
-    arrays = () if aligned else known("ints", "floats")
+    arrays = () if aligned else text.constants.known("ints", "floats")
     strides = [Declaration("uint", f"{tensor.local}Stride") for tensor in text.tensors]
     return params_of(
         plans,
         "MapParams",
         {
-            "elements": [Declaration("uint2", one.name) for one in known("element")],
+            "elements": text.elements,
             "steps": [Declaration("uint", f"{one.local}Step") for one in text.inputs if aligned],
-            "scalars": [*(Declaration(one.kind, one.name) for one in known("int", "float")), *begin],
+            "scalars": [*text.scalars, *begin],
             "strides": [*strides, *(Declaration(one.kind.removesuffix("s"), one.name) for one in arrays)],
         },
     )
@@ -133,7 +137,7 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
     if node.type.kind == "enum":
         entries = registry.enums[node.type.name or ""].entries
         return ", ".join(f"{entry.value} {entry.name}" for entry in entries)
-    return "the type of the fused activation, 0 for none" if node.type == ir.INT else "1 or 0"
+    return "1 or 0"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_functions import Calls
-from dmlgen.outputs.hlsl_map import ACTIVATION_PARAMETERS, MapPrinter
+from dmlgen.outputs.hlsl_map import ACTIVATION_PARAMETERS, PARAMETER, MapPrinter, MapText
 from dmlgen.outputs.statements import enclosed
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import elementwise
@@ -51,6 +51,13 @@ def activations_of(
         for other, compute in computes
         if compute is not None and compute.value is not None
     )
+
+
+def activations_of_map(registry: Registry, operator: Operator, text: MapText) -> tuple[ActivationText, ...]:
+    """The activations that a map may apply to its element."""
+    output = text.output
+    is_fused = bool(text.fused)
+    return activations_of(registry, operator, output.macro, output.values, PARAMETER) if is_fused else ()
 
 
 def _activation(

@@ -23,13 +23,14 @@ from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC, START, HlslPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, tensor_of
 from dmlgen.outputs.reads import tensors_read
 from dmlgen.outputs.statements import StatementPrinter, enclosed
+from dmlgen.plans.params import Declaration
 from dmlgen.registry import Operator, Registry, Stage
 from dmlgen.schedules.aligned import is_aligned, is_first
 from dmlgen.schedules.schedule import Schedule
 
 LARGEST = 2**31 - 1
 _FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
-ACTIVATION_PARAMETERS = 2  # the most parameters of an activation
+PARAMETER, ACTIVATION_PARAMETERS = "activationParameter", 2  # of an activation: their names, the most
 _SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
 _ONE, _ZERO = (ir.Number(value, ir.INT) for value in (1, 0))
 
@@ -37,7 +38,7 @@ _ONE, _ZERO = (ir.Number(value, ir.INT) for value in (1, 0))
 @dataclass(frozen=True)
 class MapText:
     """The text of a map: `value` is that of the element, after `value_lines`, and `offset` that of its offset
-    in the output. `is_activated`: an activation may be fused."""
+    in the output. `fused` is the member with an activation."""
 
     inputs: tuple[ShaderTensor, ...]
     output: ShaderTensor
@@ -47,25 +48,23 @@ class MapText:
     offset: str
     constants: Constants
     called: Calls
-    is_activated: bool
+    fused: str
 
     @property
     def tensors(self) -> tuple[ShaderTensor, ...]:
         return (*self.inputs, self.output)
 
     @property
-    def given(self) -> Mapping[str, Mapping[str, ir.Expr]]:
-        """The constants by name, for each field of the planner's input."""
-        fields = {
-            "switches": ("switch",),
-            "elements": ("element",),
-            "scalars": ("int", "float"),
-            "arrays": ("ints", "floats"),
-        }
-        return {
-            field: {one.name: one.node for one in self.constants.known(*kinds) if one.node is not None}
-            for field, kinds in fields.items()
-        }
+    def elements(self) -> tuple[Declaration, ...]:
+        """The constants that are numbers of a tensor's type."""
+        return tuple(Declaration("uint2", one.name) for one in self.constants.known("element"))
+
+    @property
+    def scalars(self) -> tuple[Declaration, ...]:
+        """Those that are other numbers, with the parameters of an activation."""
+        parameters = [f"{PARAMETER}{place}" for place in range(ACTIVATION_PARAMETERS if self.fused else 0)]
+        numbers = [Declaration(one.kind, one.name) for one in self.constants.known("int", "float")]
+        return (*numbers, *(Declaration("float", name) for name in parameters))
 
 
 def map_text(registry: Registry, operator: Operator, schedule: Schedule) -> MapText:
@@ -88,7 +87,7 @@ def map_text(registry: Registry, operator: Operator, schedule: Schedule) -> MapT
         offset=offset,
         constants=printer.constants,
         called=printer.called,
-        is_activated=printer.activates,
+        fused=printer.fused,
     )
 
 
@@ -109,7 +108,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         self.bounds = bounds or Bounds()
         self.bounds.known["at"] = (0, LARGEST)
         self.aligned = aligned
-        self.activates = False  # whether there may be a fused activation
+        self.fused = ""  # the member with an activation
 
     def offset(self, coordinate: ir.Expr, strides: str) -> tuple[list[str], str]:
         """Statements, and the name of a coordinate's offset in a tensor."""
@@ -268,7 +267,8 @@ class MapPrinter(HlslPrinter, StatementPrinter):
                 type_ = self.element_type(node.type)
                 return self.call_of("Difference", self.values(left), *operands, f"({type_})0")
             case ir.Call(function="apply_activation", arguments=(item, activation)):
-                self._activate(activation)
+                assert isinstance(activation, ir.Member)
+                self.fused = activation.name
                 return f"Activate({self.print(item)})"
             case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (
                 node.type == ir.INT
@@ -291,15 +291,6 @@ class MapPrinter(HlslPrinter, StatementPrinter):
             case ir.Call(function="pow", arguments=(_, exponent)):
                 return self.applied("Power" if ir.varies(exponent) else "PowerBy", *node.arguments)
         return super().call(node)
-
-    def _activate(self, activation: ir.Expr) -> None:
-        """Passes the type of a fused activation as a switch, and its members as constants."""
-        self.activates = True
-        kind = ir.Call("activation_type", (activation,), ir.INT)
-        self.constants.put("switch", "ACTIVATION", kind)
-        for place in range(ACTIVATION_PARAMETERS):
-            parameter = ir.Call("activation_parameter", (activation, ir.Number(place, ir.INT)), ir.FLOAT)
-            self.constants.put("float", f"activationParameter{place}", parameter)
 
     def _value(self, item: ir.Expr) -> str:
         return f"(int){self.print(item, ATOM)}" if item.type == ir.BOOL else self.print(item)

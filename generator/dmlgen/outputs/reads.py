@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dmlgen.expr import ir
+from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import Operator
 from dmlgen.schedules.schedule import Schedule
@@ -52,3 +53,51 @@ def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
         return there if there == absent else ir.Conditional(test, there, absent)
 
     return mask(0, masks.get(None, 0))
+
+
+def moves(schedule: Schedule) -> tuple[str, ...]:
+    """The tensors whose elements are copied unchanged, so that only the size of their type matters.
+
+    None if an element of their type also decides something: in a condition, or as an index.
+    """
+    if schedule.value is None or not _copies(schedule.value):
+        return ()
+    place = [] if schedule.place is None else [schedule.place]
+    type_ = schedule.value.type
+    if any(load.type == type_ for load in loads([*_deciding(schedule.value), *place])):
+        return ()
+    moved = [load.tensor.name for load in loads([schedule.value]) if load.type == type_]
+    return tuple(dict.fromkeys([*moved, schedule.output]))
+
+
+def bits(operator: Operator, schedule: Schedule) -> tuple[str, ...]:
+    """The tensors whose elements are used as raw bits."""
+    of_bits = tensors_of_bits(schedule.expressions)
+    inputs = [name for name in tensors_read(operator, schedule.expressions) if name in of_bits]
+    stores = schedule.value is not None and is_made_of_bits(schedule.value)
+    return (*inputs, schedule.output) if stores else tuple(inputs)
+
+
+def _copies(node: ir.Expr) -> bool:
+    match node:
+        case ir.Definition(value=value):
+            return _copies(value)
+        case ir.Conditional(then=then, otherwise=otherwise):
+            return _copies(then) and _copies(otherwise)
+        case ir.Call(function="element", arguments=(ir.Number(value=value),)):
+            return value == 0  # it has the same bits in every type
+        case _:
+            return node.type.kind == "element" and (isinstance(node, ir.Load) or not ir.varies(node))
+
+
+def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
+    """The parts of a copied value that select the element."""
+    match node:
+        case ir.Definition(value=value):
+            yield from _deciding(value)
+        case ir.Conditional(test=test, then=then, otherwise=otherwise):
+            yield test
+            yield from _deciding(then)
+            yield from _deciding(otherwise)
+        case ir.Load(coordinate=coordinate):
+            yield coordinate

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
-from dmlgen.outputs.python_schedule import bits, moves
-from dmlgen.outputs.reads import tensors_read, widened
+from dmlgen.outputs.reads import bits, moves, tensors_read, widened
 from dmlgen.registry import EnumEntry, Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.schedule import Schedule

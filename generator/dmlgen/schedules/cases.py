@@ -2,7 +2,7 @@
 
 Functions and names are replaced by their definitions, members that choose have a value, conditions decided by
 that are gone, and loop variables are numbered by nesting depth. Two spellings of the same thing are then
-equal, as far as forms need that.
+equal, as far as forms need that. Hosts compute expressions so, too.
 """
 
 from __future__ import annotations
@@ -84,11 +84,14 @@ _Names: TypeAlias = Mapping[str, _Argument | _Variable]
 
 
 class Writer:
-    """Writes expressions out, and the functions that it `expands`. Ends: functions cannot be recursive.
-    Raises Unfit for too many nodes."""
+    """Writes expressions out, and the functions that it `expands`, with `variables` for loops, outermost
+    first. Ends: functions cannot be recursive. Raises Unfit for too many nodes."""
 
-    def __init__(self, expands: Callable[[ir.Function], bool] = lambda _: True) -> None:
+    def __init__(
+        self, expands: Callable[[ir.Function], bool] = lambda _: True, variables: Sequence[str] = ()
+    ) -> None:
         self._expands = expands
+        self._variables = variables
         self._nodes = 0
         self._choice: Choice = {}
         self._known: dict[ir.Expr, bool] = {}
@@ -184,7 +187,9 @@ class Writer:
         inner, below = dict(names), depth + len(node.loops)
         loops: list[ir.Loop] = []
         for place, loop in enumerate(node.loops):
-            variable = ir.Local(f"v{depth + place}", loop.variable.type)
+            number = depth + place
+            name = self._variables[number] if number < len(self._variables) else f"v{number}"
+            variable = ir.Local(name, loop.variable.type)
             lower, upper = (self._write(bound, names, depth) for bound in (loop.lower, loop.upper))
             is_whole = not node.over_elements and lower == ir.ZERO
             inner[loop.variable.name] = _Variable(variable, upper if is_whole else None)

@@ -16,7 +16,6 @@ from ..description import Description
 from ..enums import LevelLike
 from ..errors import InvalidDescription
 from ..graph import Graph
-from ..planners import computation
 from ..safe_text import shown
 from ..value import WRONG_TYPE
 from . import compiler
@@ -181,7 +180,7 @@ def plan(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Work:
     """
     checked_description(desc)
     try:
-        return work_of(computation(desc), capabilities)
+        return work_of(desc, capabilities)
     except NotImplementedError as error:
         raise Unsupported(f"{desc.OPERATOR} has no shader yet") from error
 

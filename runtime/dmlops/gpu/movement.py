@@ -6,8 +6,9 @@ are read off the result. Nothing here needs a GPU. Offsets, strides and sizes ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..coordinates import Coordinates, normalize_index
@@ -88,8 +89,15 @@ def offset_of(at: Coordinates, strides: Iterable[int]) -> Linear:
     return offset
 
 
-def movement(offset: Linear, rank: int) -> Movement:
-    """The movement described by an offset, as a function of coordinates of that rank."""
+def movement_of(desc: Any, target: Callable[..., Coordinates], visited: str, moved: str) -> Movement:
+    """The places where elements are moved, or come from: a function of coordinates of the tensor `visited` in
+    the tensor `moved`, called with symbols."""
+    rank = len(getattr(desc, visited).Sizes)
+    try:
+        found = target(desc, coordinates(rank), partial(reads, desc))
+        offset = offset_of(found, getattr(desc, moved).element_strides)
+    except (AttributeError, TypeError):  # from an operation that symbols do not support
+        return NO_MOVEMENT
     indices = [wrapped.index.offset for wrapped in offset.lookups]
     are_alike = all(not one.lookups and one.factors == indices[0].factors for one in indices)
     if not indices or offset.constant or not are_alike:

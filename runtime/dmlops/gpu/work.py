@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..description import Description
 from ..enums import OperatorType
@@ -50,15 +50,14 @@ class Work(NamedTuple):
     zero_initialize: tuple[str, ...] = ()
 
 
-def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Work:
-    """The work of a computation on a GPU with these capabilities.
+def work_of(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Work:
+    """The work of a valid description on a GPU with these capabilities.
 
     Raises Unsupported for what the shaders cannot do.
     """
-    desc: Description = computation.desc
     planning = Planning(capabilities)
     try:
-        plan(planning, computation)
+        plan(planning, desc)
     except Refused as refused:
         raise unsupported(desc.OPERATOR, refused, desc) from None
     operator = desc.OPERATOR

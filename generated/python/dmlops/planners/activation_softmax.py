@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, tensor_of
+from ..gpu.planner_helpers import Planner, absent, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -31,16 +34,10 @@ def inputs(desc: Any, index: int) -> Definition:
     input_dimension_count = len(desc.InputTensor.Sizes)
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
-        numbers=[],
-        bounds=[],
-        activations=[],
         rows=Rows(
             reduced=tuple(1 if d == input_dimension_count - 1 else 0 for d in range(input_dimension_count))
         ),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

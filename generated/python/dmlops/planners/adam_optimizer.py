@@ -6,7 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, tensor_of
+from .. import elements as f
+from ..gpu.planner_helpers import Planner, absent, bits, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -42,14 +46,12 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
-        numbers=[bits(desc.LearningRate), bits(desc.Beta2), bits(desc.Beta1), bits(desc.Epsilon)],
-        bounds=[],
-        activations=[],
+        numbers=[
+            bits(f.single(desc.LearningRate)), bits(f.single(desc.Beta2)), bits(f.single(desc.Beta1)),
+            bits(f.single(desc.Epsilon)),
+        ],
         rows=Rows(reduced=tuple(1 for d in range(len(desc.OutputParametersTensor.Sizes)))),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -7,7 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -51,11 +54,9 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             limited(output_gradient_sizes), limited(desc.WindowSize), limited(input_gradient_sizes[2:]),
         ],
-        elements=[],
         numbers=[1 if desc.IncludePadding else 0],
         bounds=[desc.DimensionCount],
-        activations=[],
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

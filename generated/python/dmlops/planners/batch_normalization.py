@@ -6,7 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, tensor_of
+from .. import elements as f
+from ..gpu.planner_helpers import Planner, absent, activations, bits, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -40,14 +44,10 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
-        numbers=[bits(desc.Epsilon)],
-        bounds=[],
+        numbers=[bits(f.single(desc.Epsilon))],
         activations=activations(desc.FusedActivation, SHADER.activations),
         rows=Rows(reduced=tuple(1 for d in range(len(desc.OutputTensor.Sizes)))),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "FusedActivation", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="FusedActivation")

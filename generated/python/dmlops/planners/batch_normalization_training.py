@@ -7,7 +7,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, tensor_of
+from .. import elements as f
+from ..gpu.planner_helpers import Planner, absent, activations, bits, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -45,9 +49,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_dimension_count = len(input_sizes)
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
         numbers=[
             prod(
                 tuple(
@@ -55,9 +56,8 @@ def inputs(desc: Any, index: int) -> Definition:
                     for d in range(input_dimension_count)
                 )
             ),
-            bits(desc.Epsilon),
+            bits(f.single(desc.Epsilon)),
         ],
-        bounds=[],
         activations=activations(desc.FusedActivation, SHADER.activations),
         rows=Rows(
             reduced=tuple(1 if desc.ScaleTensor.Sizes[d] == 1 else 0 for d in range(input_dimension_count))
@@ -65,4 +65,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "FusedActivation", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="FusedActivation")

@@ -7,7 +7,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, tensor_of
+from .. import elements as f
+from ..gpu.planner_helpers import Planner, absent, bits, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -45,9 +49,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_dimension_count = len(input_sizes)
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
         numbers=[
             prod(
                 tuple(
@@ -55,14 +56,12 @@ def inputs(desc: Any, index: int) -> Definition:
                     for d in range(input_dimension_count)
                 )
             ),
-            bits(desc.Epsilon),
+            bits(f.single(desc.Epsilon)),
         ],
-        bounds=[],
-        activations=[],
         rows=Rows(
             reduced=tuple(1 if desc.MeanTensor.Sizes[d] == 1 else 0 for d in range(input_dimension_count))
         ),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -8,7 +8,10 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry, quotient
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, activations, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     ContractionPass,
     Definition,
@@ -55,25 +58,23 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, desc.BiasTensor),
         tensor_of(TENSOR3, desc.OutputTensor),
     ]
-    is_forward = desc.Direction == CONVOLUTION_DIRECTION_FORWARD
     output_sizes = desc.OutputTensor.Sizes
-    output_dimension_count = len(output_sizes)
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
     input_dimension_count = len(input_sizes) - 2
-    is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
     any_is_output_padding_entry = any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count))
+    is_forward = desc.Direction == CONVOLUTION_DIRECTION_FORWARD
+    is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
+    output_dimension_count = len(output_sizes)
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
         lists=[
             limited(desc.OutputPadding),
             limited((desc.GroupCount, quotient(entry(output_sizes, 1), desc.GroupCount))),
             limited((desc.GroupCount, input_sizes_entry)), limited(desc.StartPadding),
             limited(desc.Dilations), limited(desc.Strides), limited(filter_sizes), limited(input_sizes[2:]),
         ],
-        elements=[],
         numbers=[
             1 if any_is_output_padding_entry else 0, 1 if is_forward else 0, 1 if is_convolution else 0,
             input_sizes_entry,
@@ -109,4 +110,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "FusedActivation", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="FusedActivation")

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, tensor_of
+from ..gpu.planner_helpers import Planner, absent, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -34,14 +37,8 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
-        numbers=[],
-        bounds=[],
-        activations=[],
         rows=Rows(reduced=tuple(1 for d in range(len(desc.InputTensor.Sizes)))),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -7,7 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry, quotient
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -40,7 +43,6 @@ def inputs(desc: Any, index: int) -> Definition:
     len_3 = len(desc.WindowSizes)
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
         lists=[
             limited(desc.StartPadding), limited(desc.Dilations), limited(desc.Strides),
             limited(output_sizes[1:2] + desc.WindowSizes),
@@ -68,11 +70,8 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             limited(desc.WindowSizes),
         ],
-        elements=[],
-        numbers=[],
         bounds=[len_, len_2, len_3, desc.DimensionCount],
-        activations=[],
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

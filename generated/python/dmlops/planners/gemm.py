@@ -6,9 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import elements as f
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, activations, bits, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     ContractionPass,
     Definition,
@@ -48,22 +52,19 @@ def inputs(desc: Any, index: int) -> Definition:
     output_sizes = desc.OutputTensor.Sizes
     output_dimension_count = len(output_sizes)
     output_dimension_count2 = output_dimension_count - 2
-    number = tuple(d for d in range(output_dimension_count2))
     is_none = desc.TransA == MATRIX_TRANSFORM_NONE
     is_none2 = desc.TransB == MATRIX_TRANSFORM_NONE
     output_dimension_count3 = output_dimension_count - 1
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = entry(a_sizes, len(a_sizes) - (1 if is_none else 2))
+    number = tuple(d for d in range(output_dimension_count2))
     return Definition(
         tensors=tensors,
         kept_sizes=[limited(output_sizes)],
-        lists=[],
-        elements=[],
         numbers=[
-            bits(desc.Alpha), output_dimension_count2, 1 if is_none else 0, 1 if is_none2 else 0,
-            output_dimension_count3, a_sizes_entry, bits(desc.Beta),
+            bits(f.single(desc.Alpha)), output_dimension_count2, 1 if is_none else 0, 1 if is_none2 else 0,
+            output_dimension_count3, a_sizes_entry, bits(f.single(desc.Beta)),
         ],
-        bounds=[],
         activations=activations(desc.FusedActivation, SHADER.activations),
         factors=Factors(
             applies=True,
@@ -84,4 +85,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "FusedActivation", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="FusedActivation")

@@ -8,7 +8,10 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, activations, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -61,7 +64,6 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR6, desc.OutputSequenceTensor),
         tensor_of(TENSOR7, desc.OutputSingleTensor),
     ]
-    linear_before_reset = 1 if not desc.LinearBeforeReset else 0
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = entry(input_sizes, 1)
     recurrence_sizes = desc.RecurrenceTensor.Sizes
@@ -73,6 +75,7 @@ def inputs(desc: Any, index: int) -> Definition:
         input_sizes_entry + 1, recurrence_sizes_entry, input_sizes_entry2, recurrence_sizes_entry2,
     )
     number2 = (3, recurrence_sizes_entry2)
+    linear_before_reset = 1 if not desc.LinearBeforeReset else 0
     return Definition(
         tensors=tensors,
         kept_sizes=[
@@ -83,12 +86,10 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
             limited(number2),
         ],
-        elements=[],
         numbers=[input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 2],
-        bounds=[],
         activations=activations(desc.ActivationDescs, SHADER.activations),
         sums=(1, 1 if desc.LinearBeforeReset else 0, linear_before_reset, linear_before_reset),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "ActivationDescs", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="ActivationDescs")

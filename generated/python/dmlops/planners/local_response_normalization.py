@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
+from .. import elements as f
+from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -34,7 +37,6 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
         lists=[
             limited(
                 tuple(
@@ -44,30 +46,17 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             limited(
                 tuple(
-                    entry(
-                        tuple(
-                            (desc.LocalSize - 1) // 2 if (i == 1 if desc.CrossChannel else i >= 2) else 0
-                            for i in range(4)
-                        ),
-                        d,
-                    )
-                    + entry(
-                        tuple(
-                            desc.LocalSize // 2 if (i == 1 if desc.CrossChannel else i >= 2) else 0
-                            for i in range(4)
-                        ),
-                        d,
-                    )
+                    ((desc.LocalSize - 1) // 2 if (d == 1 if desc.CrossChannel else d >= 2) else 0)
+                    + (desc.LocalSize // 2 if (d == 1 if desc.CrossChannel else d >= 2) else 0)
                     + 1
                     for d in range(4)
                 )
             ),
         ],
-        elements=[],
-        numbers=[bits(desc.Bias), bits(desc.Alpha), desc.LocalSize, bits(desc.Beta)],
-        bounds=[],
-        activations=[],
+        numbers=[
+            bits(f.single(desc.Bias)), bits(f.single(desc.Alpha)), desc.LocalSize, bits(f.single(desc.Beta)),
+        ],
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -6,7 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, tensor_of
+from .. import elements as f
+from ..gpu.planner_helpers import Planner, absent, bits, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -30,14 +34,9 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
-        numbers=[1 if desc.P == 1 else 0, bits(desc.Epsilon)],
-        bounds=[],
-        activations=[],
+        numbers=[1 if desc.P == 1 else 0, bits(f.single(desc.Epsilon))],
         rows=Rows(reduced=tuple(1 if d == desc.Axis else 0 for d in range(len(desc.InputTensor.Sizes)))),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -6,9 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import elements as f
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, activations, bits, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -86,10 +90,9 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)),
             limited((3, recurrence_sizes_entry2)), limited(number2), limited(number2),
         ],
-        elements=[],
         numbers=[
             input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
-            bits(desc.ClipThreshold), 3,
+            bits(f.single(desc.ClipThreshold)), 3,
         ],
         bounds=[1 if desc.CoupleInputForget else 0, 1 if desc.UseClipThreshold else 0],
         activations=activations(desc.ActivationDescs, SHADER.activations),
@@ -97,4 +100,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "ActivationDescs", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="ActivationDescs")

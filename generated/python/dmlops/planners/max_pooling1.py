@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -39,15 +42,11 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
         lists=[
             limited(desc.Strides), limited(desc.StartPadding), limited(desc.InputTensor.Sizes[2:]),
             limited(desc.WindowSize),
         ],
-        elements=[],
-        numbers=[],
         bounds=[desc.DimensionCount],
-        activations=[],
         sliding=Sliding(
             sizes=desc.WindowSize,
             window=Frame(
@@ -59,4 +58,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -45,11 +48,8 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding),
             limited(desc.InputTensor.Sizes[2:]), limited(desc.WindowSize), limited(input_gradient_sizes[2:]),
         ],
-        elements=[],
-        numbers=[],
         bounds=[desc.DimensionCount],
-        activations=[],
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -37,12 +40,7 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         tensors=tensors,
         kept_sizes=[limited(desc.OutputTensor.Sizes)],
-        lists=[],
-        elements=[],
-        numbers=[],
-        bounds=[],
-        activations=[],
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

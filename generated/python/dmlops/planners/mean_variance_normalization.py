@@ -7,7 +7,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, tensor_of
+from .. import elements as f
+from ..gpu.planner_helpers import Planner, absent, activations, bits, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -39,9 +43,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_dimension_count = len(input_sizes)
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
         numbers=[
             prod(
                 tuple(
@@ -49,9 +50,8 @@ def inputs(desc: Any, index: int) -> Definition:
                     for d in range(input_dimension_count)
                 )
             ),
-            bits(desc.Epsilon), 1 if desc.NormalizeVariance else 0,
+            bits(f.single(desc.Epsilon)), 1 if desc.NormalizeVariance else 0,
         ],
-        bounds=[],
         activations=activations(desc.FusedActivation, SHADER.activations),
         rows=Rows(
             reduced=tuple(
@@ -61,4 +61,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "FusedActivation", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="FusedActivation")

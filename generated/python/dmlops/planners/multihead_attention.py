@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import elements as f
 from .. import enums
 from ..arithmetic import align, entry, quotient
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -80,14 +84,7 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR12, desc.OutputPresentKeyTensor),
         tensor_of(TENSOR13, desc.OutputPresentValueTensor),
     ]
-    head_count = quotient(desc.HeadCount, desc.HeadCount)
     query_sizes = sizes_of(desc.QueryTensor)
-    query_dimension_count = len(query_sizes)
-    past_key_sizes = sizes_of(desc.PastKeyTensor)
-    past_key_dimension_count = len(past_key_sizes)
-    past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
-    key_sizes = sizes_of(desc.KeyTensor)
-    key_dimension_count = len(key_sizes)
     stacked_query_key_sizes = sizes_of(desc.StackedQueryKeyTensor)
     stacked_query_key_value_sizes = sizes_of(desc.StackedQueryKeyValueTensor)
     query = (
@@ -105,8 +102,14 @@ def inputs(desc: Any, index: int) -> Definition:
         if desc.StackedQueryKeyValueTensor is not None
         else (0, 0, 0)
     )
-    query_entry = quotient(entry(query, 2), desc.HeadCount)
+    query_entry = entry(query, 0)
     query_entry2 = entry(query, 1)
+    query_entry3 = quotient(entry(query, 2), desc.HeadCount)
+    past_key_sizes = sizes_of(desc.PastKeyTensor)
+    past_key_dimension_count = len(past_key_sizes)
+    past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
+    key_sizes = sizes_of(desc.KeyTensor)
+    key_dimension_count = len(key_sizes)
     key = (
         entry(key_sizes, key_dimension_count - 2)
         if desc.KeyTensor is not None
@@ -116,52 +119,51 @@ def inputs(desc: Any, index: int) -> Definition:
         if desc.StackedQueryKeyTensor is not None or desc.StackedQueryKeyValueTensor is not None
         else 0
     )
-    key2 = (key,)
-    min_ = (min(past_key, past_key),)
-    output_present_key_dimension_count = len(sizes_of(desc.OutputPresentKeyTensor))
+    past_key2 = past_key + key
     value_sizes = sizes_of(desc.ValueTensor)
     value_dimension_count = len(value_sizes)
     past_value_sizes = sizes_of(desc.PastValueTensor)
     past_value_dimension_count = len(past_value_sizes)
-    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
-    output_dimension_count = len(desc.OutputTensor.Sizes)
     value = (
         quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount)
         if desc.ValueTensor is not None
-        else query_entry
+        else query_entry3
         if desc.StackedKeyValueTensor is not None or desc.StackedQueryKeyValueTensor is not None
         else entry(past_value_sizes, past_value_dimension_count - 1)
         if desc.PastValueTensor is not None
-        else query_entry
+        else query_entry3
     )
+    head_count = (desc.HeadCount, query_entry3)
+    key2 = (key,)
     head_count2 = (desc.HeadCount, value)
-    query_entry3 = entry(query, 0)
-    past_key2 = past_key + key
-    head_count3 = (desc.HeadCount, query_entry)
+    head_count3 = quotient(desc.HeadCount, desc.HeadCount)
     mask_sizes = sizes_of(desc.MaskTensor)
+    query_dimension_count = len(query_sizes)
+    min_ = (min(past_key, past_key),)
+    output_present_key_dimension_count = len(sizes_of(desc.OutputPresentKeyTensor))
+    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
+    output_dimension_count = len(desc.OutputTensor.Sizes)
     return Definition(
         tensors=tensors,
         kept_sizes=[
-            limited((query_entry3, desc.HeadCount, query_entry2, query_entry)),
-            limited((query_entry3, desc.HeadCount, past_key2, query_entry)),
-            limited((query_entry3, desc.HeadCount, past_key2, value)),
-            limited((query_entry3, desc.HeadCount, query_entry2, value)),
+            limited((query_entry, desc.HeadCount, query_entry2, query_entry3)),
+            limited((query_entry, desc.HeadCount, past_key2, query_entry3)),
+            limited((query_entry, desc.HeadCount, past_key2, value)),
+            limited((query_entry, desc.HeadCount, query_entry2, value)),
         ],
         lists=[
-            limited(head_count3), limited(key2), limited(head_count3), limited(head_count2),
-            limited((desc.HeadCount, head_count)), limited(head_count2),
+            limited(head_count), limited(key2), limited(head_count), limited(head_count2),
+            limited((desc.HeadCount, head_count3)), limited(head_count2),
         ],
-        elements=[],
         numbers=[
-            past_key, desc.HeadCount * query_entry, (desc.HeadCount + desc.HeadCount) * query_entry,
-            bits(desc.Scale), 1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
+            past_key, desc.HeadCount * query_entry3, (desc.HeadCount + desc.HeadCount) * query_entry3,
+            bits(f.single(desc.Scale)),
+            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
-            entry(mask_sizes, len(mask_sizes) - 1), past_key2, bits(desc.MaskFilterValue),
+            entry(mask_sizes, len(mask_sizes) - 1), past_key2, bits(f.single(desc.MaskFilterValue)),
         ],
-        bounds=[],
-        activations=[],
         attention=AttentionViews(
             query=View(
                 tensor=-1
@@ -211,7 +213,7 @@ def inputs(desc: Any, index: int) -> Definition:
                 batch=(*align((1, 0, 0), key_dimension_count, 0), 0)
                 if desc.KeyTensor is not None
                 else (1, 0, 0, 0, 0, 0),
-                head=(*align((0, 0, query_entry), key_dimension_count, 0), 0)
+                head=(*align((0, 0, query_entry3), key_dimension_count, 0), 0)
                 if desc.KeyTensor is not None
                 else (0, 0, 1, 0, 0, 0),
                 row=(*align((0, 1, 0), key_dimension_count, 0), 1)
@@ -292,9 +294,9 @@ def inputs(desc: Any, index: int) -> Definition:
                 row=align((0, 0, 1, 0), output_present_value_dimension_count, 0),
                 element=align((0, 0, 0, 1), output_present_value_dimension_count, 0), limits=(),
             ),
-            shared=head_count,
+            shared=head_count3,
         ),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

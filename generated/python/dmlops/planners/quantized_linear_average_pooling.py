@@ -8,7 +8,10 @@ from typing import Any
 
 from ..arithmetic import entry
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -45,19 +48,17 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR4, desc.OutputZeroPointTensor),
         tensor_of(TENSOR5, desc.OutputTensor),
     ]
-    number = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
     input_sizes = desc.InputTensor.Sizes[2:]
-    number2 = tuple(
+    number = tuple(
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
     )
+    number2 = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
         lists=[
             limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
-            limited(desc.WindowSize), limited(number2),
+            limited(desc.WindowSize), limited(number),
         ],
-        elements=[],
         numbers=[
             min(len(sizes_of(desc.InputZeroPointTensor)) - 1, 1),
             min(len(desc.InputScaleTensor.Sizes) - 1, 1), 1 if desc.IncludePadding else 0,
@@ -65,19 +66,18 @@ def inputs(desc: Any, index: int) -> Definition:
             min(len(sizes_of(desc.OutputZeroPointTensor)) - 1, 1),
         ],
         bounds=[desc.DimensionCount],
-        activations=[],
         sliding=Sliding(
             sizes=desc.WindowSize,
             window=Frame(
-                first=number, steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+                first=number2, steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
                 taps=tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
             ),
             counted=tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
             if desc.IncludePadding
-            else number,
-            box=number2 if desc.IncludePadding else input_sizes,
+            else number2,
+            box=number if desc.IncludePadding else input_sizes,
         ),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

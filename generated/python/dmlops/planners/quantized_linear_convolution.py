@@ -9,7 +9,10 @@ from typing import Any
 from .. import enums
 from ..arithmetic import entry, quotient
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     ContractionPass,
     Definition,
@@ -65,18 +68,17 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR8, desc.OutputZeroPointTensor),
         tensor_of(TENSOR9, desc.OutputTensor),
     ]
-    filter_data_type = desc.FilterTensor.DataType
-    input_data_type = desc.InputTensor.DataType
     output_sizes = desc.OutputTensor.Sizes
-    output_dimension_count = len(output_sizes)
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
     input_dimension_count = len(input_sizes) - 2
+    filter_data_type = desc.FilterTensor.DataType
+    input_data_type = desc.InputTensor.DataType
+    output_dimension_count = len(output_sizes)
     number = tuple(1 for d in range(input_dimension_count))
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
         lists=[
             limited((desc.GroupCount, quotient(entry(output_sizes, 1), desc.GroupCount))),
             limited((desc.GroupCount, input_sizes_entry)), limited(desc.Strides), limited(desc.Dilations),
@@ -86,13 +88,11 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(tuple(0 for d in range(len(sizes_of(desc.OutputZeroPointTensor))))),
             limited(tuple(0 for d in range(len(sizes_of(desc.InputZeroPointTensor))))),
         ],
-        elements=[],
         numbers=[
             min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1), input_sizes_entry,
             min(len(desc.FilterScaleTensor.Sizes) - 1, 1),
         ],
         bounds=[input_dimension_count],
-        activations=[],
         factors=Factors(
             applies=filter_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (
@@ -116,4 +116,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -8,7 +8,10 @@ from typing import Any
 
 from .. import enums
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, tensor_of
+from ..gpu.planner_helpers import Planner, absent, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     ContractionPass,
     Definition,
@@ -52,18 +55,15 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR7, desc.OutputZeroPointTensor),
         tensor_of(TENSOR8, desc.OutputTensor),
     ]
-    a_data_type = desc.ATensor.DataType
-    b_data_type = desc.BTensor.DataType
     output_dimension_count = len(desc.OutputTensor.Sizes)
     output_dimension_count2 = output_dimension_count - 1
     output_dimension_count3 = output_dimension_count - 2
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
+    a_data_type = desc.ATensor.DataType
+    b_data_type = desc.BTensor.DataType
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
         numbers=[
             output_dimension_count2, max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0),
             output_dimension_count3, len(sizes_of(desc.BZeroPointTensor)) - 1, a_sizes_entry,
@@ -71,8 +71,6 @@ def inputs(desc: Any, index: int) -> Definition:
             max(len(desc.OutputScaleTensor.Sizes) - 2, 0),
             max(len(sizes_of(desc.OutputZeroPointTensor)) - 2, 0),
         ],
-        bounds=[],
-        activations=[],
         factors=Factors(
             applies=a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (desc.AZeroPointTensor is None or desc.AZeroPointTensor.DataType == a_data_type)
@@ -90,4 +88,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

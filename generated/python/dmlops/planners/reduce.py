@@ -7,7 +7,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, tensor_of
+from ..gpu.planner_helpers import Planner, absent, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -33,14 +36,9 @@ def inputs(desc: Any, index: int) -> Definition:
     input_dimension_count = len(input_sizes)
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
-        lists=[],
-        elements=[],
         numbers=[
             prod(tuple(input_sizes[d] if (d in desc.Axes) else 1 for d in range(input_dimension_count)))
         ],
-        bounds=[],
-        activations=[],
         rows=Rows(
             reduced=tuple(1 if (d in desc.Axes) else 0 for d in range(input_dimension_count)),
             function=desc.Function, decreasing=False,
@@ -48,4 +46,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -8,7 +8,10 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -56,10 +59,8 @@ def inputs(desc: Any, index: int) -> Definition:
             limited([bits(entry) for entry in desc.OutputPixelOffsets]),
             limited([bits(entry) for entry in desc.InputPixelOffsets]),
         ],
-        elements=[],
         numbers=[1 if is_linear else 0, 1 if desc.RoundingDirection == AXIS_DIRECTION_DECREASING else 0],
         bounds=[desc.DimensionCount],
-        activations=[],
         separable=Separable(
             rank=desc.DimensionCount,
             applies=(1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
@@ -67,4 +68,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -8,7 +8,10 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, activations, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -60,26 +63,23 @@ def inputs(desc: Any, index: int) -> Definition:
     recurrence_sizes_entry = entry(recurrence_sizes, 1)
     input_sizes_entry2 = entry(input_sizes, 2)
     recurrence_sizes_entry2 = entry(recurrence_sizes, 3)
-    number = 1 * recurrence_sizes_entry2
-    number2 = (1, recurrence_sizes_entry2)
+    number = (1, recurrence_sizes_entry2)
     return Definition(
         tensors=tensors,
         kept_sizes=[
-            limited((input_sizes_entry, recurrence_sizes_entry, input_sizes_entry2, number)),
+            limited((input_sizes_entry, recurrence_sizes_entry, input_sizes_entry2, recurrence_sizes_entry2)),
             limited(
                 (input_sizes_entry + 1, recurrence_sizes_entry, input_sizes_entry2, recurrence_sizes_entry2)
             ),
         ],
         lists=[
-            limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
-            limited(number2),
+            limited((input_sizes_entry,)), limited((2, recurrence_sizes_entry2)), limited((0,)),
+            limited(number), limited(number),
         ],
-        elements=[],
         numbers=[input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 1],
-        bounds=[],
         activations=activations(desc.ActivationDescs, SHADER.activations),
         sums=(1, 1),
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "ActivationDescs", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="ActivationDescs")

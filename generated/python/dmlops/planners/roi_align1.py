@@ -6,9 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import elements as f
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -51,19 +55,16 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(roi_sizes_entry), limited(roi_sizes_entry), limited(roi_sizes_entry),
             limited(roi_sizes_entry),
         ],
-        lists=[],
-        elements=[],
         numbers=[
-            bits(desc.SpatialScaleY), bits(desc.SpatialScaleX), entry(output_sizes, 2),
+            bits(f.single(desc.SpatialScaleY)), bits(f.single(desc.SpatialScaleX)), entry(output_sizes, 2),
             entry(output_sizes, 1 + 2), max(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
             1 if not desc.AlignRegionsToCorners else 0,
-            1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0, bits(desc.OutputPixelOffset),
-            bits(desc.InputPixelOffset), 1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0,
-            desc.InputTensor.Sizes[0] - 1, bits(desc.OutOfBoundsInputValue),
+            1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,
+            bits(f.single(desc.OutputPixelOffset)), bits(f.single(desc.InputPixelOffset)),
+            1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0, desc.InputTensor.Sizes[0] - 1,
+            bits(f.single(desc.OutOfBoundsInputValue)),
         ],
-        bounds=[],
-        activations=[],
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

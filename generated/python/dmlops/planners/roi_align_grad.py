@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import elements as f
 from .. import enums
 from ..arithmetic import entry
 from ..definition import sizes_of
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -61,20 +65,20 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     roi_sizes = desc.ROITensor.Sizes
     roi_sizes_entry = entry(roi_sizes, len(roi_sizes) - 2)
+    roi_sizes_entry2 = (roi_sizes_entry, 2)
     input_gradient_sizes = desc.InputGradientTensor.Sizes
-    input_gradient_sizes2 = input_gradient_sizes[2:]
-    roi_sizes_entry2 = (roi_sizes_entry, *input_gradient_sizes2)
-    roi_sizes_entry3 = (roi_sizes_entry, 2)
     input_gradient_sizes_entry = entry(input_gradient_sizes, 2)
     output_gradient_sizes = sizes_of(desc.OutputGradientTensor)
     input_sizes = sizes_of(desc.InputTensor)
     number = 1 + 2
     input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
+    input_gradient_sizes2 = input_gradient_sizes[2:]
+    roi_sizes_entry3 = (roi_sizes_entry, *input_gradient_sizes2)
     return Definition(
         tensors=tensors,
         kept_sizes=[
-            limited(roi_sizes_entry3), limited(roi_sizes_entry3), limited(roi_sizes_entry3),
-            limited(roi_sizes_entry3),
+            limited(roi_sizes_entry2), limited(roi_sizes_entry2), limited(roi_sizes_entry2),
+            limited(roi_sizes_entry2),
             limited(
                 (
                     roi_sizes_entry, input_gradient_sizes_entry,
@@ -93,13 +97,12 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             limited(input_gradient_sizes if desc.ReductionFunction == REDUCE_FUNCTION_MAX else (1, 1, 1, 1)),
         ],
-        lists=[limited(input_gradient_sizes2), limited(input_gradient_sizes[1:]), limited(roi_sizes_entry2)],
-        elements=[],
+        lists=[limited(input_gradient_sizes2), limited(input_gradient_sizes[1:]), limited(roi_sizes_entry3)],
         numbers=[
-            bits(desc.SpatialScaleY), bits(desc.SpatialScaleX), input_gradient_sizes_entry,
-            input_gradient_sizes_entry2, max(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
-            1 if not desc.AlignRegionsToCorners else 0, bits(desc.OutputPixelOffset),
-            bits(desc.InputPixelOffset),
+            bits(f.single(desc.SpatialScaleY)), bits(f.single(desc.SpatialScaleX)),
+            input_gradient_sizes_entry, input_gradient_sizes_entry2, max(desc.MinimumSamplesPerOutput, 1),
+            desc.MaximumSamplesPerOutput, 1 if not desc.AlignRegionsToCorners else 0,
+            bits(f.single(desc.OutputPixelOffset)), bits(f.single(desc.InputPixelOffset)),
             (
                 entry(output_gradient_sizes, 0)
                 if desc.OutputGradientTensor is not None
@@ -112,9 +115,8 @@ def inputs(desc: Any, index: int) -> Definition:
             1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,
             1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0,
         ],
-        activations=[],
-        terms=roi_sizes_entry2,
+        terms=roi_sizes_entry3,
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

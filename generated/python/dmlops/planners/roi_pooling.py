@@ -6,7 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, tensor_of
+from .. import elements as f
+from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -33,13 +37,9 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
         lists=[limited((desc.PooledSize.Height, desc.PooledSize.Width))],
-        elements=[],
-        numbers=[bits(desc.SpatialScale), desc.InputTensor.Sizes[0] - 1],
-        bounds=[],
-        activations=[],
+        numbers=[bits(f.single(desc.SpatialScale)), desc.InputTensor.Sizes[0] - 1],
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

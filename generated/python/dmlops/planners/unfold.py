@@ -7,7 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry, quotient
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -39,7 +42,6 @@ def inputs(desc: Any, index: int) -> Definition:
     len_3 = len(desc.WindowSizes)
     return Definition(
         tensors=tensors,
-        kept_sizes=[],
         lists=[
             limited(
                 tuple(
@@ -66,11 +68,8 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(input_sizes[1:2] + desc.WindowSizes), limited(desc.Strides), limited(desc.Dilations),
             limited(desc.StartPadding), limited(input_sizes[2:]),
         ],
-        elements=[],
-        numbers=[],
         bounds=[desc.DimensionCount, len_, len_2, len_3],
-        activations=[],
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

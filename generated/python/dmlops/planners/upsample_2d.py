@@ -7,7 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, tensor_of
+from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
+from ..gpu.plans.definition import (
+    plan_definition,
+)
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -49,14 +52,11 @@ def inputs(desc: Any, index: int) -> Definition:
                 )
             )
         ],
-        lists=[],
-        elements=[],
         numbers=[
             input_dimension_count - 1, desc.ScaleSize.Width, input_dimension_count - 2,
             desc.ScaleSize.Height, 1 if is_linear else 0,
         ],
         bounds=[input_dimension_count],
-        activations=[],
         separable=Separable(
             rank=input_dimension_count,
             applies=(1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
@@ -64,4 +64,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner(SHADER, inputs, "", "")
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

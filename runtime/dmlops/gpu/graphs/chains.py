@@ -13,17 +13,16 @@ from math import prod
 from typing import NamedTuple
 
 from ...enums import TensorDataType
-from ...planners import computation
 from ...tensor import TensorDesc
 from .. import plan, shader
 from ..errors import Unsupported
-from ..planner_inputs import map_inputs
+from ..planner_helpers import Planner
+from ..planner_inputs import planner_of
 from ..plans.capabilities import NO_CAPABILITIES, Capability
-from ..plans.map import Map as MapInputs
+from ..plans.definition_types import Activation, Definition, DefinitionShader, MapPass
 from ..plans.map import plan_map
 from ..plans.operands import Buffer, Tensor
 from ..plans.planning import Planning, Refused
-from ..schedule_records import Map, Uniforms
 from ..work import Dispatch, Work
 from .chain_text import NOT_FOLLOWED, Epilogue, Part, followed, text
 from .net import Chain, Net, Source, phases, with_tensors
@@ -53,8 +52,8 @@ class _Member(NamedTuple):
     """An operator of a chain, and its inputs in the order in which its function takes them; None for one
     that is absent."""
 
-    work: Map
-    op: MapInputs
+    planner: Planner
+    op: Definition
     inputs: Sequence[_Input | None]
 
 
@@ -84,15 +83,13 @@ def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
     for at in reversed(net.order):
         if not net.is_element_wise(at):
             continue
-        work = computation(net.descs[at])
-        assert isinstance(work, Map), "it is element-wise"
         ((slot, _, written),) = net.outputs(at)
         readings = readers.get((at, slot), [])
         group = next((groups[reader] for reader, _ in readings if reader in groups), None)
-        if group is not None and (at, slot) not in kept and _joins(net, at, group, readings, work):
+        if group is not None and (at, slot) not in kept and _joins(net, at, group, readings):
             groups[at] = group
         elif written.DataType.bits > 8:  # a word of several bytes has several writers
-            member = _member(net, at, work, written.Sizes, written.element_strides)
+            member = _member(net, at, written.Sizes, written.element_strides)
             if member is not None:
                 groups[at] = _Group(written.Sizes, {at: member})
     for at in list(net.order):
@@ -112,7 +109,7 @@ def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
             net.order = [one for one in net.order if one not in replaced]
 
 
-def _joins(net: Net, at: int, group: _Group, readings: Sequence[tuple[int, int]], work: Map) -> bool:
+def _joins(net: Net, at: int, group: _Group, readings: Sequence[tuple[int, int]]) -> bool:
     """Whether an operator can join a group, which it then does."""
     ((slot, _, written),) = net.outputs(at)
     if not all(reader in group.members for reader, _ in readings) or len(group.members) == MOST_OPERATORS:
@@ -132,7 +129,7 @@ def _joins(net: Net, at: int, group: _Group, readings: Sequence[tuple[int, int]]
     )
     if not is_whole or prod(group.sizes) != count or len({one.strides for one in reads}) != 1:
         return False
-    member = _member(net, at, work, group.sizes, reads[0].strides)
+    member = _member(net, at, group.sizes, reads[0].strides)
     if member is None:
         return False
     group.members[at] = member
@@ -141,29 +138,32 @@ def _joins(net: Net, at: int, group: _Group, readings: Sequence[tuple[int, int]]
     return at in group.members
 
 
-def _member(net: Net, at: int, work: Map, sizes: Sequence[int], strides: Sequence[int]) -> _Member | None:
+def _member(net: Net, at: int, sizes: Sequence[int], strides: Sequence[int]) -> _Member | None:
     """An operator whose elements the coordinates of a chain find at these strides; None if they do not find
     those that it reads, or if a chain does not take its types."""
     ((_, _, written),) = net.outputs(at)
     given = {name: (tensor, source) for _, name, tensor, source in net.inputs(at)}
     coordinates = TensorDesc(written.DataType, tuple(sizes), Strides=tuple(strides))
-    op = map_inputs(work)
+    desc = net.descs[at]
+    planner = planner_of(desc.OPERATOR)
+    assert planner.shader is not None, "it is element-wise"
+    op = planner.inputs(desc, 0)
     if any(one.bits not in WIDTHS or not one.is_native for one in op.tensors):
         return None
     inputs: list[_Input | None] = []
-    for place, (operand, one) in enumerate(zip(work.operands.tensors[:-1], op.tensors[:-1], strict=True)):
-        if operand.member not in given:
+    for place, one in enumerate(op.tensors[:-1]):
+        if not one.is_present:
             inputs.append(None)
             continue
-        tensor, source = given[operand.member]
+        tensor, source = given[desc.MEMBERS[one.buffer.member].name]
         found: tuple[int, ...] | None = (0,) * len(sizes)
-        if not work.operands.single >> place & 1:
+        if not planner.shader.map.single >> place & 1:
             found = recast(written, tensor.element_strides, coordinates)
         if found is None:
             return None
         steps = tuple(0 if size == 1 else step for size, step in zip(sizes, found, strict=True))
         inputs.append(_Input(source, tensor.DataType, one, steps))
-    return _Member(work, op, inputs)
+    return _Member(planner, op, inputs)
 
 
 def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
@@ -180,7 +180,8 @@ def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
     target = output._replace(macro="OUTPUT", buffer=Buffer(len(tensors), 0))
     out = Planning(capabilities)
     try:
-        plan_map(out, MapInputs(True, len(tensors), 0, 0, 0, [*tensors, target], [], [], [], []))
+        aligned = MapPass(over=len(tensors), is_aligned=True)
+        plan_map(out, Definition([*tensors, target]), DefinitionShader(map=aligned))
         parts = list(_parts(net, group, sources, capabilities))
     except (Refused, Unsupported):
         return None
@@ -223,7 +224,7 @@ def _leaders(
         key, *others = [(at, slot) for slot, *_ in net.outputs(at)]
         is_alone = not others and key not in kept and all(one in group.members for one, _ in readers[key])
         is_last = all(phase_of[one] < phase_of[at] for one in sources - {at})
-        if is_alone and is_last and not isinstance(computation(net.descs[at]), Map):
+        if is_alone and is_last and not planner_of(net.descs[at].OPERATOR).is_map:
             yield at
 
 
@@ -307,15 +308,15 @@ def _parts(
             for one in member.inputs
         ]
         ((defines, *_),) = plan(desc, capabilities).dispatches
-        constants = tuple(_constants(member.work.uniforms(desc), member.op))
+        constants = tuple(_constants(member.planner, member.op))
         yield Part(desc.OPERATOR, tuple(defines.items()), constants, member.op.tensors, operands)
 
 
-def _constants(uniforms: Uniforms, op: MapInputs) -> Iterator[str]:
+def _constants(planner: Planner, op: Definition) -> Iterator[str]:
     """Declarations of what is the same for all elements."""
-    for place, name in enumerate(uniforms.elements):
-        low, high = op.elements[2 * place : 2 * place + 2]
-        yield f"uint2 {name} = uint2({low}u, {high}u)"
-    for name, number in zip(uniforms.scalars, op.scalars, strict=True):
-        word = f"{number.value % 2**32}u"
-        yield f"float {name} = asfloat({word})" if number.is_float else f"int {name} = (int){word}"
+    activation = next(iter(op.activations), Activation(0, 0, 0))
+    words = [f"{low}u, {high}u" for low, high in zip(op.elements[::2], op.elements[1::2], strict=True)]
+    words += [f"{number % 2**32}u" for number in (*op.numbers, *activation[1:])]  # which few operators have
+    for declared, word in zip(planner.constants, words, strict=False):
+        kind = declared.partition(" ")[0]
+        yield f"{declared} = {'asfloat' if kind == 'float' else kind}({word})"

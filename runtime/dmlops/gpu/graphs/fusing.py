@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 from ...data import operator_data
 from ...description import Description
-from ...planners import computation
 from ...registry import operator
 from .. import plan
 from ..errors import Unsupported
+from ..planner_inputs import planner_of
 from ..plans.capabilities import NO_CAPABILITIES, Capability
-from ..schedule_records import Map
 from .net import Net, Source
 from .views import is_packed
 
@@ -153,15 +152,15 @@ class _Term(NamedTuple):
 
 def _expression(desc: Description) -> _Term | None:
     """The value that an element-wise operator computes at a coordinate; None for any other."""
-    work = computation(desc)
-    if not isinstance(work, Map) or work.element is None or work.target is not None:
+    planner = planner_of(desc.OPERATOR)
+    if planner.element is None or planner.target is not None:
         return None
 
     def load(name: str, at: Any) -> _Term:
         return _Term(name, (at,))
 
     try:
-        found = work.element(desc, ("at",), load)
+        found = planner.element(desc, ("at",), load)
     except (AttributeError, TypeError):
         return None
     return found if isinstance(found, _Term) else None

@@ -16,10 +16,9 @@ from ...graph import Graph, Node
 from ...graph.ordering import writers_of
 from ...graph.slots import Slot, Slots, slots
 from ...paths import path_of, put_all
-from ...planners import computation
 from ...tensor import TensorDesc
 from ..memory import buffer_size
-from ..schedule_records import Map
+from ..planner_inputs import planner_of
 from ..work import Work
 from .arena import Lifetime, least
 from .shaders import Shader, shader_of
@@ -198,13 +197,14 @@ class Net:
 
     def is_element_wise(self, at: int) -> bool:
         """Whether each element that a node writes is computed from those at the same coordinate."""
-        work = computation(self.descs[at])
-        if not isinstance(work, Map) or work.target is not None or work.operands.blocked:
+        desc = self.descs[at]
+        planner = planner_of(desc.OPERATOR)
+        if planner.shader is None or not planner.is_map or planner.each or planner.target is not None:
             return False
         return (
-            work.operands.is_aligned
-            and work.over == work.output
-            and all(one.entry is None for one in work.operands.tensors)
+            planner.shader.map.is_aligned
+            and not planner.shader.map.blocked
+            and not any(member.count for member in desc.MEMBERS if member.type == "tensor")
         )
 
     def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:

@@ -13,11 +13,11 @@ from math import prod
 from typing import NamedTuple
 
 from ...description import Description
-from ...planners import computation
 from ...tensor import TensorDesc
 from .. import movement, plan
+from ..planner_helpers import Planner
+from ..planner_inputs import planner_of
 from ..plans.capabilities import NO_CAPABILITIES, Capability
-from ..schedule_records import Map
 from .net import INPUTS, Net, Source, with_tensors
 from .views import copied, is_as_fast, recast, relocated, tensor_of, with_strides
 
@@ -57,12 +57,12 @@ def place_parts(net: Net, alignment: int, capabilities: Capability = NO_CAPABILI
 
 def _parts(net: Net, at: int) -> Iterator[_Part]:
     """The inputs that an operator copies; those that are neighbors in a tensor and in the output as one."""
-    work = computation(net.descs[at])
-    if not isinstance(work, Map) or work.target is None or plan(net.descs[at]).zero_initialize:
+    planner = planner_of(net.descs[at].OPERATOR)
+    if not planner.is_map or planner.target is None or plan(net.descs[at]).zero_initialize:
         return
     last: _Part | None = None
     for number, name, tensor, source in net.inputs(at):
-        found = _place_of(net.descs[at], work, number, name)
+        found = _place_of(net.descs[at], planner, number, name)
         if found is None or tensor.DataType.bits < NARROWEST:
             return
         part = _Part((name,), source[:2], tensor, source.offset * 8 // tensor.DataType.bits, *found)
@@ -74,16 +74,20 @@ def _parts(net: Net, at: int) -> Iterator[_Part]:
         yield last
 
 
-def _place_of(desc: Description, work: Map, number: int, name: str) -> tuple[tuple[int, ...], int] | None:
+def _place_of(
+    desc: Description, planner: Planner, number: int, name: str
+) -> tuple[tuple[int, ...], int] | None:
     """Strides and offset in the output at which an operator stores the elements of an input, if it does no
     more than that."""
-    tensor, output = tensor_of(desc, name), tensor_of(desc, work.output)
+    (output,) = (member.name for member in desc.MEMBERS if member.role == "output")
+    tensor = tensor_of(desc, name)
     at = movement.coordinates(len(tensor.Sizes))
     own = movement.Read(name, movement.offset_of(at, tensor.element_strides))
-    several = (number,) if isinstance(getattr(desc, work.over), tuple) else ()
-    if copied(desc, work, at, number) != own or work.target is None:
+    several = (number,) if planner.each else ()
+    if copied(desc, planner, at, number) != own or planner.target is None:
         return None
-    offset = movement.offset_of(work.target(desc, at, None, *several), output.element_strides)
+    strides = tensor_of(desc, output).element_strides
+    offset = movement.offset_of(planner.target(desc, at, None, *several), strides)
     return offset.strides(len(at)), offset.constant
 
 

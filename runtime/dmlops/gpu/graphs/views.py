@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from ...coordinates import Coordinates
 from ...description import Description
 from ...paths import path_of, value_at
-from ...planners import computation
 from ...tensor import TensorDesc
 from .. import movement, plan
 from ..errors import Unsupported
+from ..planner_helpers import Planner
+from ..planner_inputs import planner_of
 from ..plans.capabilities import NO_CAPABILITIES, Capability
-from ..schedule_records import Map
 from .net import Net, Source, with_tensors
 
 
@@ -95,11 +95,11 @@ def _redirected(
 
 def view(desc: Description, output: str, number: int = 0) -> View | None:
     """The view that an output of an operator is, the `number`th of an array; None if it is none."""
-    work = computation(desc)
-    if not isinstance(work, Map) or work.target is not None:
+    planner = planner_of(desc.OPERATOR)
+    if not planner.is_map or planner.target is not None:
         return None
     tensor = tensor_of(desc, output)
-    read = copied(desc, work, movement.coordinates(len(tensor.Sizes)), number)
+    read = copied(desc, planner, movement.coordinates(len(tensor.Sizes)), number)
     if read is None or read.offset.lookups or tensor.DataType.bits < 8:
         return None
     strides = read.offset.strides(len(tensor.Sizes))
@@ -108,7 +108,7 @@ def view(desc: Description, output: str, number: int = 0) -> View | None:
     return View(read.tensor, read.offset.constant, strides)
 
 
-def copied(desc: Description, work: Map, at: Coordinates, number: int) -> movement.Read | None:
+def copied(desc: Description, planner: Planner, at: Coordinates, number: int) -> movement.Read | None:
     """The element that an operator copies, for a symbolic coordinate of the tensor that it visits, or of the
     `number`th of an array; None if it computes anything else."""
 
@@ -116,11 +116,11 @@ def copied(desc: Description, work: Map, at: Coordinates, number: int) -> moveme
         label = name if entry is None else f"{name}[{entry}]"
         return movement.Read(label, movement.offset_of(at, tensor_of(desc, label).element_strides))
 
-    if work.element is None:
+    if planner.element is None:
         return None
-    several = (number,) if isinstance(getattr(desc, work.over), tuple) else ()
+    several = (number,) if planner.each else ()
     try:
-        read = work.element(desc, at, load, *several)
+        read = planner.element(desc, at, load, *several)
     except (AttributeError, TypeError, ValueError):  # not a sum of coordinates
         return None
     return read if isinstance(read, movement.Read) else None
@@ -186,7 +186,7 @@ def is_as_fast(old: Description, new: Description, capabilities: Capability) -> 
         return False
     try:
         now = plan(new, capabilities)
-        return isinstance(computation(new), Map) or [_variant(one) for one in now.dispatches] == [
+        return planner_of(new.OPERATOR).is_map or [_variant(one) for one in now.dispatches] == [
             _variant(one) for one in plan(old, capabilities).dispatches
         ]
     except Unsupported:

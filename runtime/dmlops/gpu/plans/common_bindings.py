@@ -107,4 +107,5 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
     scalars: Words = []
     for number in op.numbers:
         scalars.append(number if 0 <= number < 2**31 else counted(out, number))
-    return CommonConstants(lists, fused.words, op.elements, scalars)
+    elements: Words = list(op.elements)
+    return CommonConstants(lists, fused.words, elements, scalars)

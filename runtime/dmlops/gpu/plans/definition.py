@@ -31,6 +31,7 @@ from .loops import (
     outermost_first,
     times,
 )
+from .map import plan_map
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
 from .pass_selection import PassSelection, box_of, select_passes, shape_of_threads
 from .planning import Planning
@@ -68,6 +69,9 @@ class DefinitionParams(NamedTuple):
 
 def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """The dispatches, of a faster form if one applies; none if every output is absent."""
+    if shader.map.over != NONE:
+        plan_map(out, op, shader)
+        return
     out.begin()
     for tensor in op.tensors:
         if tensor.is_present:

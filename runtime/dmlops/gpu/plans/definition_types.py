@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .gemm_view import Factors
-from .loops import Words
 from .operands import NONE, Sizes, Tensors
 
 ELEMENTS_PER_THREAD = 4
@@ -43,6 +42,18 @@ class Pass(NamedTuple):
 
 
 Passes = Annotated[list[Pass], 32]
+
+
+class MapPass(NamedTuple):
+    """A map, which computes each element of the last tensor in one dispatch, from others: `over` is the
+    number of the tensor whose elements it visits, NONE if there is no map. If it `is_aligned`, it steps
+    through all tensors together. Of tensors that are `single`, as bits, only the first element is read;
+    those that are `blocked` have one element for each block of the output."""
+
+    over: int = NONE
+    is_aligned: bool = False
+    single: int = 0
+    blocked: int = 0
 
 
 class ContractionPass(NamedTuple):
@@ -140,7 +151,8 @@ class SparseSumPass(NamedTuple):
 
 class DefinitionShader(NamedTuple):
     """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
-    further lists and of numbers that bound loops, and faster passes to outputs and intermediate tensors.
+    further lists, of numbers that bound loops or select code, and faster passes to outputs and intermediate
+    tensors.
     Those of `sums` are the first of `passes`.
     `sized` has a bit for each tensor whose sizes are constants, `boxes` for each list of sizes of a box that
     is visited row by row. `divisors` are the lists that come with reciprocals, by number among all lists;
@@ -157,6 +169,7 @@ class DefinitionShader(NamedTuple):
     is_fused: bool = False
     writes_pairs: bool = False
     activations: Sequence[int] = ()
+    map: MapPass = MapPass()
     sliding: SlidingPass = SlidingPass()
     contraction: ContractionPass = ContractionPass()
     attention: AttentionPass = AttentionPass()
@@ -243,16 +256,18 @@ class Rows(NamedTuple):
 class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
     depend only on the description, floats as signed integers with their bits; `elements` are numbers of a
-    tensor's type, two words each. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the sizes
-    of the box of terms of which some are selected."""
+    tensor's type, two words each. A map computes integers of tensors that are `widened`, as bits, in double
+    precision. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the sizes of the box of terms
+    of which some are selected."""
 
     tensors: Tensors
-    kept_sizes: Annotated[Sequence[Sizes], 16]
-    lists: Annotated[Sequence[Sizes], 16]
-    elements: Words
-    numbers: Annotated[list[int], 32]
-    bounds: Sizes
-    activations: Annotated[Sequence[Activation], 8]
+    kept_sizes: Annotated[Sequence[Sizes], 16] = ()
+    lists: Annotated[Sequence[Sizes], 16] = ()
+    elements: Annotated[Sequence[int], 64] = ()
+    numbers: Annotated[Sequence[int], 32] = ()
+    bounds: Annotated[Sequence[int], 32] = ()
+    activations: Annotated[Sequence[Activation], 8] = ()
+    widened: int = 0
     factors: Factors = Factors()
     sliding: Sliding = Sliding()
     attention: AttentionViews = AttentionViews()

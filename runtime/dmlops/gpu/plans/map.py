@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Annotated, NamedTuple
 
+from .common_bindings import define_activations
+from .definition_types import Definition, DefinitionShader
 from .loops import (
     ELEMENTWISE_BUSY,
     MULTIPROCESSORS,
@@ -48,46 +50,18 @@ PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
 "its width, along the innermost dimension"
 
 
-class Number(NamedTuple):
-    """A number for a shader: an integer, or the bits of a float."""
-
-    value: int
-    is_float: bool
-
-
-Numbers = Annotated[Sequence[Number], 32]
-
-
-class Switch(NamedTuple):
-    """A macro that depends only on the description."""
-
-    name: str
-    value: int
-
-
-Switches = Annotated[Sequence[Switch], 8]
-
-
 class Map(NamedTuple):
-    """The planner's input.
-
-    `tensors` are its inputs, followed by its output; `over` is the number of the tensor whose elements it
-    visits. Of tensors that are `single`, as bits, only the first element is read; those that are `blocked`
-    have one element for each block of the output; integers of those that are `widened` are computed in double
-    precision. `elements` are numbers of a tensor's type, two words each.
-    `arrays` have a number for each dimension; in an aligned shader, these are the coordinate in the output at
-    which the visited tensor starts.
-    """
+    """A map as its pass and its description say: `tensors` are its inputs, followed by its output. `arrays`
+    have a number for each dimension; in an aligned shader, these are the coordinate in the output at which
+    the visited tensor starts."""
 
     is_aligned: bool
     over: int
     single: int
     blocked: int
-    widened: int
     tensors: Tensors
-    switches: Switches
-    elements: Words
-    scalars: Numbers
+    elements: Annotated[Sequence[int], 64]
+    scalars: Words
     arrays: Annotated[Sequence[Sizes], 16]
 
 
@@ -96,7 +70,7 @@ class MapParams(NamedTuple):
     "items"
     groupColumns: int
     "thread groups along x"
-    elements: Words
+    elements: Annotated[Sequence[int], 64]
     steps: Sizes
     scalars: Words
     dimensions: Annotated[Dimensions, "RANK"]
@@ -110,27 +84,34 @@ def integer(out: Planning, value: int) -> int:
     return value % 2**32
 
 
-def word(out: Planning, number: Number) -> int:
-    """A number as 32 bits."""
-    return number.value if number.is_float else integer(out, number.value)
-
-
-def plan_map(out: Planning, op: Map) -> None:
+def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """One dispatch."""
+    one, output = shader.map, op.tensors[-1]
+    tensors: Annotated[list[Tensor], 16] = []
     for tensor in op.tensors:
         if tensor.is_present:
             check_span(out, tensor)
-    for switch in op.switches:
-        out.define(switch.name, switch.value)
-    for place, tensor in enumerate(op.tensors):
+            tensors.append(tensor)
+        else:  # never read; its macros are those of the output
+            absent = output._replace(macro=tensor.macro, buffer=tensor.buffer, is_present=False)
+            tensors.append(absent._replace(is_output=False))
+    for place, bound in enumerate(op.bounds):
+        out.define(shader.bounds[place], bound)
+    scalars: Words = [integer(out, number) for number in op.numbers]
+    if shader.is_fused:
+        fused = define_activations(out, op, shader)
+        out.define("ACTIVATION", fused.words[0])
+        scalars.extend(fused.words[1:3])
+    for place, tensor in enumerate(tensors):
         if op.widened >> place & 1 == 1 and not tensor.is_float:
             check_type(out, 64, True)
         define_tensor(out, tensor)
         bind(out, tensor)
-    if op.is_aligned:
-        plan_aligned(out, op)
+    found = Map(one.is_aligned, one.over, one.single, one.blocked, tensors, op.elements, scalars, op.lists)
+    if one.is_aligned:
+        plan_aligned(out, found)
     else:
-        plan_coordinates(out, op)
+        plan_coordinates(out, found)
 
 
 def check_ranks(out: Planning, op: Map) -> None:
@@ -163,8 +144,7 @@ def plan_coordinates(out: Planning, op: Map) -> None:
     out.define("RANK", len(sizes))
     out.define("DIMENSION_ORDER", in_digits(order))
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
-    scalars: Words = [word(out, number) for number in op.scalars]
-    out.dispatch(MapParams(count, groups.columns, op.elements, [], scalars, found), groups, False)
+    out.dispatch(MapParams(count, groups.columns, op.elements, [], op.scalars, found), groups, False)
 
 
 def is_one_each(output: Tensor, elements: int) -> bool:
@@ -304,7 +284,7 @@ def plan_aligned(out: Planning, op: Map) -> None:
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
     out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])
-    scalars: Words = [word(out, number) for number in op.scalars]
+    scalars: Words = list(op.scalars)
     scalars.extend(begins)
     params = MapParams(count, groups.columns, op.elements, steps, scalars, dimensions(vectors))
     out.dispatch(params, groups, False)

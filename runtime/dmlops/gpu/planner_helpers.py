@@ -1,4 +1,4 @@
-"""Planner inputs for tensors and numbers: the helpers of the modules in `planners`."""
+"""Planner inputs for tensors and numbers, as the modules in `planners` use them, and what these define."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..arithmetic import as_float
 from ..description import Description
 from ..enums import OperatorType, TensorDataType
@@ -14,24 +16,38 @@ from ..hlsl_types import HLSL_TYPES
 from ..registry import NUMBERS
 from ..registry import operator as described
 from ..tensor import TensorDesc
-from .fused import activation_parameter
-from .plans.definition_types import Activation, Definition, DefinitionShader
-from .plans.operands import MAX_RANK, NO_MEMBER, PLACEHOLDER, Buffer, Sizes, Tensor
+from .plans.definition_types import Activation, DefinitionShader
+from .plans.operands import MAX_RANK, NO_MEMBER, NONE, PLACEHOLDER, Buffer, Sizes, Tensor
 from .plans.planning import Refused
 from .plans.reasons import Reason
 
 _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<i")
 
 
-class DefinitionPlanner(NamedTuple):
-    """The input of an operator's planner. `shader` is what's the same for all descriptions; `inputs` computes
-    the rest from a description and the index of the current output, if outputs are an array. `fused` is the
-    member with activations, `each` the array of tensors each of which has its own dispatches; "" if none."""
+class Planner(NamedTuple):
+    """The planner of an operator. `inputs` computes what it takes from a description and the index of the
+    current tensor, if there is an array of them; `shader` is what it takes besides for a definition. `fused`
+    is the member with activations, `each` the array of tensors each of which has its own dispatches; "" if
+    none.
 
-    shader: DefinitionShader
-    inputs: Callable[[Any, int], Definition]
-    fused: str
-    each: str
+    The function of a map reads `constants`, in the order of `elements` and `numbers`, as declarations.
+    `element` gives an element for symbols in place of a coordinate and of elements; None if a map does more
+    than add, subtract and multiply. `target` says where the element goes, if it differs.
+    """
+
+    plan: Callable[..., None]
+    inputs: Callable[[Any, int], Any]
+    shader: DefinitionShader | None = None
+    fused: str = ""
+    each: str = ""
+    constants: Sequence[str] = ()
+    element: Callable[..., Any] | None = None
+    target: Callable[..., Any] | None = None
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it computes each element from a few others."""
+        return self.shader is not None and self.shader.map.over != NONE
 
 
 @cache
@@ -89,7 +105,7 @@ def bits(value: float) -> int:
 
 def pair(element: Any) -> tuple[int, int]:
     """An element of a tensor's type as two words."""
-    number = int.from_bytes(element.tobytes(), "little")
+    number = int.from_bytes(np.asarray(element).tobytes(), "little")
     return number % 2**32, number >> 32
 
 
@@ -110,4 +126,5 @@ def _activation(desc: Description, known: Sequence[int]) -> Activation:
     kind = OperatorType[desc.OPERATOR].value
     if kind not in known:
         return Activation(kind, 0, 0)
-    return Activation(kind, *(bits(activation_parameter(desc, index)) % 2**32 for index in range(2)))
+    parameters = [getattr(desc, one.name) for one in desc.MEMBERS if one.role == "attribute"]
+    return Activation(kind, *(bits(one) % 2**32 for one in (*parameters, 0, 0)[:2]))

@@ -1,0 +1,264 @@
+"""Inputs of planners: tensors, and expressions of the description, for any language. What those share is
+computed once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dmlgen.expr import ir
+from dmlgen.expr.definition_queries import free_locals
+from dmlgen.names import pascal
+from dmlgen.outputs.hlsl_activation import activations_of_map
+from dmlgen.outputs.hlsl_constants import Constants
+from dmlgen.outputs.hlsl_definition import shader_of
+from dmlgen.outputs.hlsl_definition.static import Static, static_of, static_of_map
+from dmlgen.outputs.hlsl_map import map_text
+from dmlgen.outputs.hlsl_names import macro, plain
+from dmlgen.outputs.reads import bits, moves, widened
+from dmlgen.plans.model import Plans
+from dmlgen.plans.params import Declaration
+from dmlgen.registry import Operator, Registry
+from dmlgen.schedules import schedule_of
+from dmlgen.schedules.aligned import blocked, is_aligned, single
+from dmlgen.schedules.cases import Writer
+from dmlgen.schedules.elementwise import is_symbolic
+from dmlgen.schedules.schedule import Schedule
+
+VARIABLES = ("d", "i", "j", "k", "l", "m")
+"""Of loops."""
+Parts: TypeAlias = Callable[[ir.Expr], list[ir.Expr]]
+"""The expressions of which another consists."""
+
+
+@dataclass(frozen=True)
+class PlannerTensor:
+    """A tensor for a planner: the field of its record, "tensors" for the next one there. A member that is an
+    array without an index is the current one of it. `as_bits`: only the bits of its elements matter.
+    `is_held`: its old content is read."""
+
+    field: str
+    node: ir.Tensor
+    as_bits: bool = False
+    is_held: bool = False
+
+    @property
+    def macro(self) -> str:
+        """The prefix of its macros."""
+        return macro(plain(self.node.entry))
+
+
+@dataclass(frozen=True)
+class PlannerInputs:
+    """The input of the planner plan_x in module x: a record.
+
+    `lists` are the entries of its lists that have one for each expression, `values` the values of other
+    fields, by path; `static` is what a definition has besides, the same for all descriptions. `each` is the
+    array of tensors for each of which the planner is called, `fused` the member with activations. `stores`:
+    elements are given as they are stored, rather than computed.
+
+    A map has `constants`, which its function reads, as declared there, and a function of a coordinate,
+    `element`, if it only adds, subtracts and multiplies. `target` leads from a coordinate to that where an
+    element is moved, or comes from.
+    """
+
+    record: str
+    planner: str
+    tensors: tuple[PlannerTensor, ...]
+    lists: Mapping[str, Sequence[ir.Expr]]
+    values: Mapping[str, ir.Expr]
+    static: Static | None = None
+    fused: str = ""
+    each: str = ""
+    stores: bool = False
+    constants: tuple[Declaration, ...] = ()
+    element: ir.Expr | None = None
+    target: ir.Expr | None = None
+
+
+def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> PlannerInputs:
+    """The input of an operator's planner."""
+    schedule = schedule_of(registry, operator)
+    if schedule is None:
+        return _of_definition(registry, operator, plans)
+    if schedule.form == "map":
+        return _of_map(registry, operator, schedule, plans)
+    record = plans.record(pascal(schedule.form.upper()))
+    roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
+    given = {one.name: roles[one.name] for one in record.fields if one.name in roles}
+    tensors = {name: one for name, one in given.items() if isinstance(one, ir.Tensor)}
+    return PlannerInputs(
+        record=record.name,
+        planner=schedule.form,
+        tensors=tuple(PlannerTensor(name, one) for name, one in tensors.items()),
+        lists={},
+        values={name: _written(one) for name, one in given.items() if name not in tensors},
+        target=schedule.place,
+    )
+
+
+def _of_definition(registry: Registry, operator: Operator, plans: Plans) -> PlannerInputs:
+    assert operator.defines is not None
+    shader = shader_of(registry, operator)
+    sizes = {tensor.name: tensor.sizes for tensor in operator.defines.tensors}
+    eaches = {one.each for one in shader.passes if one.each}
+    assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
+    return PlannerInputs(
+        record="Definition",
+        planner="definition",
+        tensors=tuple(
+            PlannerTensor("tensors", one.node, one.member in shader.moves, one.member in shader.held)
+            for one in shader.tensors
+        ),
+        lists={
+            "kept_sizes": [_written(sizes[one.member]) for one in shader.kept],
+            **_lists(shader.constants, "bound"),
+        },
+        values={path: _written(node) for path, node in shader.operands.items()},
+        static=static_of(shader, plans),
+        fused=shader.fused,
+        each=next(iter(eaches), ""),
+    )
+
+
+def _of_map(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> PlannerInputs:
+    text = map_text(registry, operator, schedule)
+    entries = [one.member for one in text.tensors]
+    raw = {*moves(schedule), *bits(operator, schedule)}
+    of_doubles = widened(schedule, entries[:-1])
+
+    def mask(some: Iterable[str]) -> int:
+        return sum(1 << entries.index(one) for one in some)
+
+    pass_ = {
+        "over": entries.index(schedule.over),
+        "is_aligned": is_aligned(schedule),
+        "single": mask(single(schedule)),
+        "blocked": mask(blocked(schedule)),
+    }
+    return PlannerInputs(
+        record="Definition",
+        planner="definition",
+        tensors=tuple(PlannerTensor("tensors", one.node, one.node.name in raw) for one in text.tensors),
+        lists=_lists(text.constants, "switch"),
+        values={} if of_doubles == ir.ZERO else {"widened": of_doubles},
+        static=static_of_map(text, pass_, activations_of_map(registry, operator, text), plans),
+        fused=text.fused,
+        each=schedule.over if operator.member[schedule.over].count is not None else "",
+        stores=bool(moves(schedule)),
+        constants=(*text.elements, *text.scalars),
+        element=schedule.value if schedule.value is not None and is_symbolic(schedule.value) else None,
+        target=schedule.place,
+    )
+
+
+def _lists(constants: Constants, macros: str) -> dict[str, list[ir.Expr]]:
+    """The entries of lists of constants; `macros` is the kind of those that are macros."""
+    fields = {
+        "lists": ("ints", "floats"),
+        "elements": ("element",),
+        "numbers": ("int", "float"),
+        "bounds": (macros,),
+    }
+    return {
+        field: [_written(one.node) for one in constants.known(*kinds) if one.node is not None]
+        for field, kinds in fields.items()
+    }
+
+
+def _written(node: ir.Expr) -> ir.Expr:
+    """An expression without names of definitions, and without parts that have no effect, such as a product
+    with a literal 0; equal loops have the same variables."""
+    return _folded(Writer(variables=VARIABLES).written(node, {}))
+
+
+def _folded(node: ir.Expr) -> ir.Expr:
+    node = ir.substitute(node, {part: _folded(part) for part in ir.children(node)})
+    match node:
+        case ir.Binary("*", left, right, ir.INT) if ir.ZERO in (left, right):
+            return ir.ZERO
+        case ir.Binary("*", left, right, ir.INT) if ir.ONE in (left, right):
+            return right if left == ir.ONE else left
+        case ir.Binary("+", left, right, ir.INT) if ir.ZERO in (left, right):
+            return right if left == ir.ZERO else left
+        case ir.Binary("-", left, right, ir.INT) if right == ir.ZERO:
+            return left
+    return node
+
+
+def membership(node: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
+    """The item that some entry of an array must equal, and the array, if a condition is that."""
+    match node:
+        case ir.Reduce(
+            kind="any",
+            loops=(ir.Loop(variable, ir.Number(value=0), upper, None),),
+            body=ir.Compare(op="==", left=ir.Index(sequence=sequence, index=index), right=item),
+        ) if index == variable and upper == ir.Call("len", (sequence,), ir.INT):
+            return item, sequence
+    return None
+
+
+def innermost_first(node: ir.Expr, parts: Parts = ir.children) -> Iterator[ir.Expr]:
+    """An expression and all that it consists of."""
+    for part in parts(node):
+        yield from innermost_first(part, parts)
+    yield node
+
+
+def shared(whole: Collection[ir.Expr], parts: Parts = ir.children) -> set[ir.Expr]:
+    """The common subexpressions that are worth a variable: those that are always evaluated, and sizes of
+    tensors, whether present or not."""
+    counts: Counter[ir.Expr] = Counter()
+    certain: set[ir.Expr] = set()
+    waiting = list(whole)
+    while waiting:
+        node = waiting.pop()
+        counts[node] += 1
+        if counts[node] == 1:
+            waiting += parts(node)
+            if isinstance(node, ir.Field) and node.tensor.index is None:
+                certain.add(node)
+    waiting = list(whole)
+    while waiting:
+        node = waiting.pop()
+        if node not in certain:
+            certain.add(node)
+            waiting += _first(node, parts)
+    return {
+        node
+        for node in certain
+        if counts[node] > 1 and _is_worth_it(node) and free_locals(node).keys() <= {"index"}
+    }
+
+
+def _first(node: ir.Expr, parts: Parts) -> list[ir.Expr]:
+    """The parts of an expression that are always evaluated."""
+    match node:
+        case ir.Conditional(test=test):
+            return [test]
+        case ir.Logic(operands=(first, *_)):
+            return [first]
+        case ir.Reduce(loop=loop):
+            return [loop.lower, loop.upper]
+    return parts(node)
+
+
+def _is_worth_it(node: ir.Expr) -> bool:
+    match node:
+        case (
+            ir.Number()
+            | ir.EnumValue()
+            | ir.Constant()
+            | ir.Local()
+            | ir.Tensor()
+            | ir.Tensors()
+            | ir.Member()
+        ):
+            return False
+        case ir.Present():
+            return False
+        case ir.ListOf(items=items):
+            return not all(isinstance(item, ir.Number) for item in items)
+    return True
