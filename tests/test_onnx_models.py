@@ -17,10 +17,13 @@ from onnx import TensorProto, helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
 import dmlops
-from dmlops import counterparts
+from dmlops import counterparts, gpu, reference
 from dmlops.__main__ import main
+from gpu_device import device
 from node_models import by_operator, trial
 from test_callers import CALLERS, form
+
+__all__ = ["device"]
 
 # The node tests.
 
@@ -46,12 +49,13 @@ ELSEWHERE = {  # what no node test shows: old, of double precision, with only kn
 
 
 @pytest.mark.parametrize("operator", list(by_operator()))
-def test_every_form_computes_what_onnx_expects(operator: str) -> None:
-    """And every operator of DirectML that a form of the newest version takes is in one that is right."""
+def test_every_form_computes_what_onnx_expects(operator: str, device: Any) -> None:
+    """In the reference and in shaders; and every operator of DirectML that a form of the newest version takes
+    is in one that is right."""
     known = counterparts.operation("onnx", operator)
     shown = set[str]()
     for test in by_operator()[operator]:
-        found = trial(test)
+        found = trial(test, (reference.run, lambda desc, inputs: gpu.run(desc, inputs, device)))
         for operators, right in found.forms:
             assert right is not False or found.name in DOCUMENTED, (found.name, operators)
             shown |= {*operators.split()} if right else set()

@@ -1,4 +1,4 @@
-"""The NumPy reference against NumPy's own functions, examples from the pages, and ONNX's node tests."""
+"""The NumPy reference: gathers against NumPy's own functions, and what it refuses."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import numpy_helper
 
 import dmlops
 from dmlops import make
 from gather_cases import OPERATORS, gathered, random_gathers
-from onnx_cases import node_tests
 
 
 def run(desc: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
@@ -25,51 +23,6 @@ def test_agrees_with_numpy(operator: str) -> None:
         result, expected = run(desc, inputs), gathered(desc, inputs)
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
         assert result.tobytes() == expected.tobytes(), desc  # bit for bit: NaNs too
-
-
-def padded(array: np.ndarray, rank: int) -> np.ndarray:
-    return array.reshape((1,) * (rank - array.ndim) + array.shape)
-
-
-def from_onnx(
-    operator: str, attributes: dict[str, int], data: np.ndarray, indices: np.ndarray
-) -> dmlops.Description:
-    """The ONNX operator as DirectML's, all tensors brought to one rank by leading ones."""
-    r, q, axis = data.ndim, indices.ndim, attributes.get("axis", 0)
-    members: dict[str, int]
-    if operator == "Gather":
-        rank = r + max(q, 1) - 1
-        members = {"Axis": axis % r + rank - r, "IndexDimensions": q}
-    elif operator == "GatherElements":
-        rank = r
-        members = {"Axis": axis % r}
-    else:
-        batch = attributes.get("batch_dims", 0)
-        rank = max(r, q, q - 1 + r - indices.shape[-1] - batch)
-        members = {"InputDimensionCount": r, "IndicesDimensionCount": q, "BatchDimensionCount": batch}
-    made = {"Gather": make.gather, "GatherElements": make.gather_elements, "GatherND": make.gather_nd1}
-    return made[operator](padded(data, rank), padded(indices, rank), **members)
-
-
-GATHERS = ("Gather", "GatherElements", "GatherND")
-ONNX_CASES = [case for case in node_tests() if case.model.graph.node[0].op_type in GATHERS]
-
-
-@pytest.mark.parametrize("case", ONNX_CASES, ids=[case.name for case in ONNX_CASES])
-def test_onnx_node_tests(case: Any) -> None:
-    (node,) = case.model.graph.node
-    attributes = {attribute.name: attribute.i for attribute in node.attribute}
-    for inputs, (expected,) in case.data_sets:
-        data, indices = (numpy_helper.to_array(x) if not isinstance(x, np.ndarray) else x for x in inputs)
-        desc = from_onnx(node.op_type, attributes, data, indices)
-        rank = len(desc.InputTensor.Sizes)  # type: ignore[attr-defined]
-        arrays = {"InputTensor": padded(data, rank), "IndicesTensor": padded(indices, rank)}
-        result = dmlops.reference.run(desc, arrays)["OutputTensor"]
-        assert result.reshape(expected.shape).tolist() == expected.tolist()
-
-
-def test_there_are_onnx_cases() -> None:
-    assert len(ONNX_CASES) >= 8
 
 
 INPUTS = {"InputTensor": np.arange(6.0).reshape(2, 3), "IndicesTensor": np.zeros((1, 3), np.int32)}
