@@ -14,7 +14,7 @@ import operator_runs
 from dmlops import gpu
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
 from dmlops.gpu.plans.map import ELEMENTWISE_THREADS
-from gpu_device import alternatives, device
+from gpu_device import alternatives, device, flushed
 from whole_registry import whole_registry
 
 __all__ = ["device"]
@@ -162,9 +162,12 @@ def pairs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first.ravel(), second.ravel()
 
 
-def run(device: Any, operator: str, *arrays: np.ndarray, **members: Any) -> list[np.ndarray]:
+def run(
+    device: Any, operator: str, *arrays: np.ndarray, output: str = "", **members: Any
+) -> list[np.ndarray]:
+    """The output is of the last input's type, or of a power's first, unless another is given."""
     given = {member.name: array for member, array in zip(spec(operator).inputs, arrays, strict=True)}
-    output = arrays[-2 if operator == "POW" else -1].dtype.name.upper()
+    output = output or arrays[-2 if operator == "POW" else -1].dtype.name.upper()
     return operator_runs.run(device, spec(operator).name, given, (output, arrays[0].shape), members)
 
 
@@ -439,6 +442,76 @@ def test_roots_of_negative_integers_are_no_numbers(device: Any, base: str) -> No
             *run(device, "CONSTANT_POW", x, Exponent=exponent),
         ):
             assert_equal(found, expected)
+
+
+# Truths and bits.
+
+TRUTHS: dict[str, Oracle] = {
+    "LOGICAL_EQUALS": np.equal, "LOGICAL_GREATER_THAN": np.greater, "LOGICAL_LESS_THAN": np.less,
+    "LOGICAL_GREATER_THAN_OR_EQUAL": np.greater_equal, "LOGICAL_LESS_THAN_OR_EQUAL": np.less_equal,
+    "LOGICAL_AND": np.logical_and, "LOGICAL_OR": np.logical_or, "LOGICAL_XOR": np.logical_xor,
+    "LOGICAL_NOT": np.logical_not, "IS_NAN": np.isnan,
+}  # fmt: skip
+
+
+def shifted(shift: Oracle) -> Oracle:
+    """Zeros where bits go further than there are any."""
+    return lambda x, y: np.where(y < 8 * x.itemsize, shift(x, y % x.dtype.type(8 * x.itemsize)), 0)
+
+
+BITS: dict[str, Oracle] = {
+    "BIT_AND": np.bitwise_and, "BIT_OR": np.bitwise_or, "BIT_XOR": np.bitwise_xor, "BIT_NOT": np.invert,
+    "BIT_SHIFT_LEFT": shifted(np.left_shift), "BIT_SHIFT_RIGHT": shifted(np.right_shift),
+    "BIT_COUNT": np.vectorize(int.bit_count, otypes=[int]),
+}  # fmt: skip
+
+
+def every_type(names: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Operators with the data types of the newest table."""
+    return [(name, type_) for name in names for type_ in types_of(name, spec(name).inputs[0].name)]
+
+
+def bits_of(type_: str) -> np.ndarray:
+    """Any bits, and numbers of places, as unsigned integers."""
+    size = numpy_type(type_).itemsize
+    places = (0, 1, 7, 8 * size - 1, 8 * size, 8 * size + 1, 31, 32, 33, 63, 64, 65, 2 ** (8 * size) - 1)
+    random = np.frombuffer(np.random.default_rng(7).bytes(30 * size), f"u{size}")
+    return np.append(random, np.array(places, f"u{size}"))
+
+
+def combined(operator: str, values: np.ndarray) -> Sequence[np.ndarray]:
+    return pairs(values) if len(spec(operator).inputs) == 2 else (values,)
+
+
+@pytest.mark.parametrize(("operator", "type_"), every_type(TRUTHS))
+def test_truths(device: Any, operator: str, type_: str) -> None:
+    """Also of NaN and zeros of both signs; any number but 0 is true."""
+    values = float_values(type_) if type_ in FLOATS else integer_values(type_)
+    given = combined(operator, values[(flushed(values) == values) | (values != values)])
+    expected = TRUTHS[operator](*given)
+    is_logic = operator in ("LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR", "LOGICAL_NOT")
+    for output in (type_,) if is_logic else types_of(operator, "OutputTensor"):
+        for found in run(device, operator, *given, output=output):
+            np.testing.assert_array_equal(found, expected.astype(numpy_type(output)), strict=True)
+
+
+@pytest.mark.parametrize("type_", FLOATS)
+@pytest.mark.parametrize("mode", ["EITHER", "POSITIVE", "NEGATIVE"])
+def test_infinities(device: Any, type_: str, mode: str) -> None:
+    x = float_values(type_)
+    wanted = {"EITHER": np.isinf, "POSITIVE": np.isposinf, "NEGATIVE": np.isneginf}[mode](x)
+    for found in run(device, "IS_INFINITY", x, output="UINT8", InfinityMode=mode):
+        assert found.tolist() == wanted.astype(int).tolist()
+
+
+@pytest.mark.parametrize(("operator", "type_"), every_type(BITS))
+def test_bits_of_any_type(device: Any, operator: str, type_: str) -> None:
+    given = combined(operator, bits_of(type_))
+    typed = [array.view(numpy_type(type_)) for array in given]
+    for output in types_of(operator, "OutputTensor") if operator == "BIT_COUNT" else (type_,):
+        for found in run(device, operator, *typed, output=output):
+            expected = BITS[operator](*given).astype(f"u{numpy_type(output).itemsize}")
+            np.testing.assert_array_equal(found.view(expected.dtype), expected, strict=True)
 
 
 def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]]]]:

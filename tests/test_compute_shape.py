@@ -89,38 +89,6 @@ def test_cast(device: Any, source: str) -> None:
         check(device, "CAST", {}, {"InputTensor": table}, {"OutputTensor": result}, "backwards")
 
 
-# Blocks
-
-
-def blocks(array: np.ndarray, size: int, order: str) -> np.ndarray:
-    """Depth to space by reshaping."""
-    n, c, h, w = array.shape
-    channels = c // size**2
-    if order == "DEPTH_COLUMN_ROW":
-        parts = array.reshape(n, size, size, channels, h, w).transpose(0, 3, 4, 1, 5, 2)
-    else:
-        parts = array.reshape(n, channels, size, size, h, w).transpose(0, 1, 4, 2, 5, 3)
-    return parts.reshape(n, channels, h * size, w * size)
-
-
-@pytest.mark.parametrize("data_type", newest_types("DEPTH_TO_SPACE"))
-def test_depth_and_space(device: Any, data_type: str) -> None:
-    rng = np.random.default_rng(1)
-    for number, (size, order) in enumerate(
-        [(1, "DEPTH_COLUMN_ROW"), (2, "COLUMN_ROW_DEPTH"), (3, "DEPTH_COLUMN_ROW"), (2, "DEPTH_COLUMN_ROW")]
-    ):
-        deep = random_bits(rng, (2, 3 * size**2, 2, 5), data_type)
-        spread = blocks(deep, size, order)
-        strides = LAYOUTS[number % 3]
-        members = {"BlockSize": size}
-        pairs = [("DEPTH_TO_SPACE", deep, spread), ("SPACE_TO_DEPTH", spread, deep)]
-        for operator, source, target in pairs:
-            named = {"InputTensor": source}, {"OutputTensor": target}
-            check(device, f"{operator}1", {**members, "Order": order}, *named, strides)
-            if order == "DEPTH_COLUMN_ROW":
-                check(device, operator, members, *named, strides)
-
-
 # PADDING
 
 
@@ -254,40 +222,7 @@ def test_slice(device: Any, data_type: str) -> None:
     check(device, "SLICE", repeated, {"InputTensor": values}, {"OutputTensor": expected})
 
 
-# TILE, JOIN, SPLIT
-
-
-@pytest.mark.parametrize("rank", range(1, 9))
-def test_tile(device: Any, rank: int) -> None:
-    rng = np.random.default_rng(rank)
-    types = newest_types("TILE")
-    sizes, repeats = [2, 1, 3, 1, 2, 1, 2, 5][-rank:], [1, 3, 2, 1, 1, 2, 2, 3][-rank:]
-    values = random_bits(rng, sizes, types[rank])
-    expected = np.tile(values, repeats)
-    members = {"RepeatsCount": rank, "Repeats": repeats}
-    for strides in LAYOUTS:
-        check(device, "TILE", members, {"InputTensor": values}, {"OutputTensor": expected}, strides)
-
-
-def test_a_tile_from_one_row(device: Any) -> None:
-    row = np.arange(5, dtype=np.int16)
-    values = np.tile(row, (3, 1))
-    strides = {"InputTensor": [0, 1]}  # every row is the same one
-    expected = {"OutputTensor": np.tile(values, (2, 2))}
-    check(device, "TILE", {"RepeatsCount": 2, "Repeats": [2, 2]}, {"InputTensor": values}, expected, strides)
-
-
-@pytest.mark.parametrize("data_type", newest_types("JOIN"))
-def test_join_and_split(device: Any, data_type: str) -> None:
-    rng = np.random.default_rng(4)
-    for axis, strides in enumerate(LAYOUTS):
-        sizes = [[n if d == axis else 5 for d in range(3)] for n in (1, 4, 3)]
-        parts = [random_bits(rng, each, data_type) for each in sizes]
-        whole = np.concatenate(parts, axis)
-        joined = {"InputCount": 3, "Axis": axis}
-        check(device, "JOIN", joined, {"InputTensors": parts}, {"OutputTensor": whole}, strides)
-        cut = {"OutputCount": 3, "Axis": axis}
-        check(device, "SPLIT", cut, {"InputTensor": whole}, {"OutputTensors": parts}, strides)
+# JOIN
 
 
 @pytest.mark.parametrize("rank", range(1, 9))
@@ -305,14 +240,6 @@ def test_join_along_every_axis(device: Any, rank: int) -> None:
             whole = np.concatenate(parts, axis)
             for strides in LAYOUTS:
                 check(device, "JOIN", members, {"InputTensors": parts}, {"OutputTensor": whole}, strides)
-
-
-def test_join_of_inputs_that_repeat(device: Any) -> None:
-    rows = [np.tile(np.arange(8, dtype=np.float64) + n, (3, 1)) for n in range(2)]
-    for axis in range(2):
-        expected = {"OutputTensor": np.concatenate(rows, axis)}
-        members = {"InputCount": 2, "Axis": axis}
-        check(device, "JOIN", members, {"InputTensors": rows}, expected, {"InputTensors": [0, 1]})
 
 
 # REVERSE_SUBSEQUENCES
