@@ -1337,14 +1337,23 @@ static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
 static const uint sliceDistance = WIDTH;  // neighboring threads read neighboring columns
 #endif
-static const uint TOTALS = TILE_ROWS * threadColumns;  // sums of a thread
+static const uint threadRows = TILE_ROWS, TOTALS = threadRows * threadColumns;  // sums of a thread
 groupshared float held[(threadColumns > 2 ? TOTALS / 2 : TILE_ROWS) * NUM_THREADS];  // exchange between threads
 
-// The right factor for a product and a column, both relative to the loaded vectors
-float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
+// One load of a thread: the right factor for its columns, the left factor for all rows; zero beyond the last product
+struct Loaded
 {
-    const uint4 elements = vectors[RIGHT_ALONG ? column : product];
-    const uint number = RIGHT_ALONG ? product : column;
+    uint4 right[VECTORS];
+    LeftVector left[TILE_ROWS * threadStep / LEFT_VECTOR];
+};
+
+// A factor for a product and a row or column, all relative to the loaded vectors
+#define LeftElement(loaded, y, k) (float)loaded.left[(y * threadStep + k) / LEFT_VECTOR][k % LEFT_VECTOR]
+#define RightElement(loaded, k, e) ElementOf(loaded.right, k, e)
+float ElementOf(uint4 vectors[VECTORS], uint k, uint column)
+{
+    const uint4 elements = vectors[RIGHT_ALONG ? column : k];
+    const uint number = RIGHT_ALONG ? k : column;
 #if RIGHT_VECTOR == 8
     return f16tof32(elements[number / 2] >> (number % 2 * 16));
 #else
@@ -1352,27 +1361,20 @@ float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
 #endif
 }
 
-// One load of a thread: the right factor for its columns, the left factor for all rows; zero beyond the last product
-struct Step
+Loaded LoadedAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint columnStep, uint product)
 {
-    uint4 right[VECTORS];
-    LeftVector left[TILE_ROWS * threadStep / LEFT_VECTOR];
-};
-
-Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint columnStep, uint product)
-{
-    Step step;
+    Loaded loaded;
     [unroll]
     for (uint v = 0; v < VECTORS; v++)
     {
-        step.right[v] = (uint4)0;
+        loaded.right[v] = (uint4)0;
 #if RIGHT_ALONG
         if (product < matrixDepth)
-            step.right[v] = RIGHT_FACTOR[(rightFrom + min(column + v, matrixColumns - 1) * columnStep + product)
+            loaded.right[v] = RIGHT_FACTOR[(rightFrom + min(column + v, matrixColumns - 1) * columnStep + product)
                 / RIGHT_VECTOR];
 #else
         if (product + v < matrixDepth)
-            step.right[v] = RIGHT_FACTOR[(rightFrom + min(column, matrixColumns - RIGHT_VECTOR)
+            loaded.right[v] = RIGHT_FACTOR[(rightFrom + min(column, matrixColumns - RIGHT_VECTOR)
                 + (product + v) * rightDepthStep) / RIGHT_VECTOR];
 #endif
     }
@@ -1380,11 +1382,11 @@ Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint colum
     for (uint i = 0; i < TILE_ROWS * threadStep / LEFT_VECTOR; i++)
     {
         const uint y = i / (threadStep / LEFT_VECTOR), k = i % (threadStep / LEFT_VECTOR) * LEFT_VECTOR;
-        step.left[i] = (LeftVector)0;
+        loaded.left[i] = (LeftVector)0;
         if (product + k < matrixDepth)
-            step.left[i] = LEFT_FACTOR[(leftFrom + y * rowStep + (product + k) * leftDepthStep) / LEFT_VECTOR];
+            loaded.left[i] = LEFT_FACTOR[(leftFrom + y * rowStep + (product + k) * leftDepthStep) / LEFT_VECTOR];
     }
-    return step;
+    return loaded;
 }
 
 // A few columns of all rows. Their slices of the products interleave along k.
@@ -1400,34 +1402,33 @@ void ContractRows(uint item, uint thread)
     const uint column = left + beside * threadColumns;
     const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     const uint columnStep = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
-    float totals[TOTALS];  // by column
-    uint y, e, i;
-    [unroll]
-    for (i = 0; i < TOTALS; i++)
-        totals[i] = 0;
 
     // Beyond the last column results are never stored, so anything may be read; beyond the last product both factors
     // are 0.
-    const uint first = slice * threadStep;
-    Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first);
+    const uint first = slice * threadStep;    float totals[threadRows * threadColumns];
+    uint y, e, i;
+    [unroll]
+    for (i = 0; i < threadRows * threadColumns; i++)
+        totals[i] = 0;
+    Loaded loaded = LoadedAt(leftBase, rowStep, rightBase, column, columnStep, first);
     [loop]
     for (uint product = first; product < matrixDepth; product += REDUCTION_THREADS * threadStep)
     {
-        // Prefetched while the current products are used. Not `step = next` up here: in DXIL, DXC 1.8 drops a copy
+        // Prefetched while the current products are used. Not `loaded = next` up here: in DXIL, DXC 1.8 drops a copy
         // whose source is overwritten before it is used.
-        const Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep,
+        const Loaded next = LoadedAt(leftBase, rowStep, rightBase, column, columnStep,
             product + REDUCTION_THREADS * threadStep);
         [unroll]
-        for (y = 0; y < TILE_ROWS; y++)
+        for (y = 0; y < threadRows; y++)
             [unroll]
             for (uint k = 0; k < threadStep; k++)
             {
-                const float some = (float)step.left[(y * threadStep + k) / LEFT_VECTOR][k % LEFT_VECTOR];
+                const float some = LeftElement(loaded, y, k);
                 [unroll]
                 for (e = 0; e < threadColumns; e++)
-                    totals[e * TILE_ROWS + y] = mad(some, ElementOf(step.right, k, e), totals[e * TILE_ROWS + y]);
+                    totals[e * threadRows + y] = mad(some, RightElement(loaded, k, e), totals[e * threadRows + y]);
             }
-        step = next;
+        loaded = next;
     }
 
     // In a fixed order, threads that share columns add up what they have. In the end each has one column of all rows.

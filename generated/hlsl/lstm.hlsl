@@ -26,8 +26,10 @@
 //   TILE_COLUMNS  columns of a group
 //   TILE_DEPTH  products per sum in each iteration of the k-loop
 //   OWN_ROWS   rows of each sum that a thread accumulates; its lanes, which share them, take different products
-//   OWN_COLUMNS  columns, likewise: 1, 2 or a multiple of 4
-//   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
+//   OWN_COLUMNS  columns, likewise
+//   SUM_VECTOR  adjacent products of one sum, both factors of which are loaded at once: 1 or 4
+//   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
+//              consecutive threads; else 0
 //   SINGLE_GROUP  1 if a single group runs all steps of a recurrence, else 0
 //   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
 //              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
@@ -137,7 +139,6 @@
 #define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
 #define WEIGHT_STORED STORED(WEIGHT_TYPE)
 #define RECURRENCE_STORED STORED(RECURRENCE_TYPE)
 #define BIAS_STORED STORED(BIAS_TYPE)
@@ -171,30 +172,35 @@
 #ifndef SINGLE_GROUP
 #define SINGLE_GROUP 0
 #endif
+#ifndef SUM_VECTOR
+#define SUM_VECTOR 0
+#endif
 #ifndef ACTIVATION_KINDS
 #define ACTIVATION_KINDS 0
 #endif
 
-#if (PASS == 3) && COOPERATIVE_MATRIX
-typedef uint4 WeightBuffer;  // eight float16 values
-#elif PASS == 3
-typedef vector<WEIGHT_STORED, WEIGHTS_VECTOR> WeightBuffer;
-#else
+#if !(PASS == 3)
 typedef WEIGHT_STORED WeightBuffer;
+#elif COOPERATIVE_MATRIX
+typedef uint4 WeightBuffer;  // eight float16 values
+#else
+typedef vector<WEIGHT_STORED, SUM_VECTOR> WeightBuffer;
 #endif
-#if (PASS == 3) && COOPERATIVE_MATRIX
+#if !(PASS == 3)
+typedef INPUT_STORED InputBuffer;
+#elif COOPERATIVE_MATRIX
 typedef uint4 InputBuffer;  // eight float16 values
 #else
-typedef INPUT_STORED InputBuffer;
+typedef vector<INPUT_STORED, SUM_VECTOR> InputBuffer;
 #endif
-#if (PASS == 4) && COOPERATIVE_MATRIX
-typedef uint4 RecurrenceBuffer;  // eight float16 values
-#elif PASS == 4
-typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
-#else
+#if !(PASS == 4)
 typedef RECURRENCE_STORED RecurrenceBuffer;
+#elif COOPERATIVE_MATRIX
+typedef uint4 RecurrenceBuffer;  // eight float16 values
+#else
+typedef vector<RECURRENCE_STORED, SUM_VECTOR> RecurrenceBuffer;
 #endif
-#if COOPERATIVE_MATRIX
+#if COOPERATIVE_MATRIX || SUM_VECTOR == 4
 #define SCRATCH_VECTOR 4  // words that scratch is accessed in
 #else
 #define SCRATCH_VECTOR 1
@@ -582,8 +588,6 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-
 BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
 BIAS_VALUE ReadBias(List at)
 {
@@ -919,7 +923,7 @@ static const bool isRecurrent = false;  // whether it runs along steps, the firs
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define FACTORS inputTensor
-#define FACTOR(position) (float)LoadInput(position)
+#define FactorAt(at) (LaneVector)inputTensor[at]
 #define FACTORS_STRIDE (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]
 #elif PASS == 4
 static const uint SUMS = 4;
@@ -929,7 +933,7 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define FACTORS scratch
-#define FACTOR(position) asfloat(ScratchWord(position))
+#define FactorAt(at) asfloat(scratch[at])
 #define FACTORS_STRIDE 1
 #endif
 #if COOPERATIVE_MATRIX
@@ -967,16 +971,17 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // Shared memory: a tile of weights and one of factors, with a line for each row or column, then where these lines start
 // in memory. After the k-loop, the waves' sums replace the tiles, stored by column.
 static const uint stepDepth = TILE_DEPTH, matrixProducts = 16, tileRows = (SUMS * SUM_ROWS + 15) / 16 * 16;
-static const uint WAVES = NUM_THREADS / 32, wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = tileRows / OWN_ROWS;
-static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);  // waves that share the same sums
+static const uint waveCount = NUM_THREADS / 32, wavesAcross = TILE_COLUMNS / OWN_COLUMNS,
+    wavesDown = tileRows / OWN_ROWS;
+static const uint wavesDeep = waveCount / (wavesAcross * wavesDown);  // waves that share the same sums
 // padded by one to avoid bank conflicts
 static const uint eights = TILE_DEPTH / 8, leftPitch = eights + 1, rightPitch = leftPitch;
 static const uint rightStart = tileRows * leftPitch, tileEnd = rightStart + TILE_COLUMNS * rightPitch;
 static const uint sumsDown = 4, sumPitch = OWN_ROWS / 4 + 1;
-static const uint sideColumns = OWN_COLUMNS;
 // columns of a wave's sums that are held at once
-static const uint atOnce = WAVES * OWN_COLUMNS * sumPitch <= 1792 ? OWN_COLUMNS : 16;
-static const uint sumsEnd = WAVES * atOnce * sumPitch, positionsStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
+static const uint atOnce = waveCount * OWN_COLUMNS * sumPitch <= 1792 ? OWN_COLUMNS : 16;
+static const uint sumsEnd = waveCount * atOnce * sumPitch, positionsStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
+static const uint elements = SUM_ROWS * wavesAcross * atOnce, sharers = NUM_THREADS;  // of the group, at once
 static const uint readsStart = tileRows;
 groupshared uint4 tiles[positionsStart + (tileRows + TILE_COLUMNS + 3) / 4];
 #define PositionOf(line) tiles[positionsStart + (line) / 4][(line) % 4]
@@ -1019,7 +1024,7 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
 uint PackedFloat16(float2 pair) { return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16; }
 
 // Stores `atOnce` columns of each wave's sums, from `begin` on
-void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
+void PutTotals(uint begin, SumMatrix totals[totalsDown][totalsAcross])
 {
     GroupBarrier();
     [unroll]
@@ -1030,10 +1035,17 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
     GroupBarrier();
 }
 
-// Adds up the sums of the waves that share it
-float Sum(uint number, uint row, uint column)
+// The row and column of an element, the columns of waves from `side` on
+uint2 PlaceOf(uint element, uint side)
 {
-    row += number * SUM_ROWS;
+    const uint column = element / SUM_ROWS;
+    return uint2(element % SUM_ROWS, column / atOnce * OWN_COLUMNS + side + column % atOnce);
+}
+
+// Adds up the sums of the waves that share it
+float Sum(uint number, uint element)
+{
+    const uint row = number * SUM_ROWS + element % SUM_ROWS, column = element / SUM_ROWS;
     float total = 0;
     [unroll]
     for (uint deep = 0; deep < wavesDeep; deep++)
@@ -1045,237 +1057,120 @@ float Sum(uint number, uint row, uint column)
     return total;
 }
 
-typedef uint4 LeftVector;
-static const uint leftVectors = tileRows * eights, leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+// Loads of a thread: whole vectors of eight, of lines of weights and then of factors
+static const uint weightLoads = (tileRows * eights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint lineLoads = weightLoads + (TILE_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
+typedef uint4 LineVector;
+#define Ahead(next, step) next[step]
+#define LINES_END(i) (i < weightLoads ? SUMS * SUM_ROWS : readsStart + TILE_COLUMNS)
 
-struct LeftReader
+struct LineReader
 {
-    uint from[leftLoads];  // where the lines of a thread's vectors start
+    uint from[lineLoads];  // where the lines of a thread's vectors start
 };
 
-LeftReader OpenLeft(uint thread)
+// The line of a thread's i-th vector, and the number of the vector in this
+uint2 OwnVector(uint thread, uint i)
 {
-    LeftReader reader;
+    const uint number = thread + (i < weightLoads ? i : i - weightLoads) * NUM_THREADS;
+    return uint2(number / eights + (i < weightLoads ? 0 : readsStart), number % eights);
+}
+
+LineReader OpenLine(uint thread)
+{
+    LineReader reader;
     [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-        reader.from[i] = LoadWord(PositionOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)),
-            NON_PRIVATE);
+    for (uint i = 0; i < lineLoads; i++)
+        reader.from[i] = LoadWord(PositionOf(min(OwnVector(thread, i).x, LINES_END(i) - 1)), NON_PRIVATE);
     return reader;
 }
 
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+void FetchLine(uint thread, LineReader reader, uint product, uint end, out LineVector next[lineLoads])
 {
     [unroll]
-    for (uint i = 0; i < leftLoads; i++)
+    for (uint i = 0; i < lineLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        const uint2 own = OwnVector(thread, i);
+        const uint k = product + own.y * 8;
         next[i] = uint4(0, 0, 0, 0);
-        if (k < end && number / eights < SUMS * SUM_ROWS)
-            next[i] = WEIGHTS[(reader.from[i] + k) / 8];
+        if (k < end && own.x < LINES_END(i))
+        {
+            if (i < weightLoads)
+                next[i] = WEIGHTS[(reader.from[i] + k) / 8];
+            else
+                next[i] = FACTORS[(reader.from[i] + k) / 8];
+        }
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
+void PutLine(uint thread, LineVector next[lineLoads], inout LineReader reader)
 {
     [unroll]
-    for (uint i = 0; i < leftLoads; i++)
+    for (uint i = 0; i < lineLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
-            StoreShared(tiles[number / eights * leftPitch + number % eights], next[i], NON_PRIVATE);
-    }
-}
-
-typedef uint4 RightVector;
-static const uint rightVectors = TILE_COLUMNS * eights, rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-
-struct RightReader
-{
-    uint from[rightLoads];  // where the lines of a thread's vectors start
-};
-
-RightReader OpenRight(uint thread)
-{
-    RightReader reader;
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-        reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, TILE_COLUMNS - 1)),
-            NON_PRIVATE);
-    return reader;
-}
-
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        next[i] = uint4(0, 0, 0, 0);
-        if (k < end && number / eights < TILE_COLUMNS)
-            next[i] = FACTORS[(reader.from[i] + k) / 8];
-    }
-}
-
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
-            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
+        const uint2 own = OwnVector(thread, i);
+        if (own.x < LINES_END(i))
+            StoreShared(tiles[own.x * leftPitch + own.y], next[i], NON_PRIVATE);
     }
 }
 #else
-static const uint FOUR = OWN_COLUMNS < 4 ? OWN_COLUMNS : 4;  // columns in one shared-memory vector
-static const uint wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = SUM_ROWS / OWN_ROWS,
-    WAVES = wavesAcross * wavesDown;
-static const uint LANES = NUM_THREADS / WAVES;  // of a wave
-static const uint stepDepth = TILE_DEPTH, fetches = TILE_DEPTH / (LANES * WEIGHTS_VECTOR);  // of a thread, for each sum
-static const uint pitch = TILE_COLUMNS / FOUR + (TILE_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
-static const uint partials = SUMS * OWN_ROWS * OWN_COLUMNS;  // of a thread
-// this many of which are reduced at a time
-static const uint TOGETHER = partials < 4096 / NUM_THREADS ? partials : 4096 / NUM_THREADS;
-static const uint tileSize = stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
-static const uint rightLoads = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS;
-static const uint totalsDown = SUMS * OWN_ROWS, totalsAcross = OWN_COLUMNS / FOUR, leftLoads = fetches * totalsDown;
-static const uint sideColumns = OWN_COLUMNS, atOnce = OWN_COLUMNS;
-static const uint readsStart = SUMS * SUM_ROWS;
-#define AHEAD 1  // tiles prefetched into registers
+static const uint wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = SUM_ROWS / OWN_ROWS;
+static const uint LANES = NUM_THREADS / (wavesAcross * wavesDown);  // of a block of sums, here called a wave
+static const uint threadRows = SUMS * OWN_ROWS, threadColumns = OWN_COLUMNS, TOTALS = threadRows * threadColumns;
+static const uint threadStep = TILE_DEPTH / LANES, threadLoads = threadStep / SUM_VECTOR;
+static const uint elements = OWN_ROWS * OWN_COLUMNS, sharers = LANES;  // of a wave, and the threads that share them
+static const uint atOnce = OWN_COLUMNS, readsStart = SUMS * SUM_ROWS;
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
 #define PositionOf(line) positions[line]
 
-typedef vector<float, FOUR> SumMatrix;
-typedef vector<float, WEIGHTS_VECTOR> LeftVector;
-typedef float RightVector;
+typedef vector<float, SUM_VECTOR> LaneVector;
 static uint wave, lane;
-static LeftVector weights[leftLoads];  // of the current step
-// the factor's tile, stored by k; then the threads' partial sums
-groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
-groupshared float added[SUMS * SUM_ROWS * TILE_COLUMNS];
+// exchange between threads, then their sums
+groupshared float held[(TOTALS / 2 > SUMS ? TOTALS / 2 : SUMS) * NUM_THREADS];
 groupshared uint positions[readsStart + TILE_COLUMNS];  // where weights and factors start
 
-SumMatrix Filled(float entry) { return (SumMatrix)entry; }
-float Sum(uint number, uint row, uint column) { return added[(number * TILE_COLUMNS + column) * SUM_ROWS + row]; }
-
-typedef uint LeftReader;  // a thread's first row
-typedef uint RightReader;
-LeftReader OpenLeft(uint thread) { return wave / wavesAcross * OWN_ROWS; }
-RightReader OpenRight(uint thread) { return 0; }
-
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+uint2 PlaceOf(uint element, uint side)
 {
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint k = product + (i / totalsDown * LANES + lane) * WEIGHTS_VECTOR, n = i % totalsDown;
-        next[i] = (LeftVector)0;
-        if (k < end)
-            next[i] = (LeftVector)WEIGHTS[(positions[n / OWN_ROWS * SUM_ROWS + reader + n % OWN_ROWS]
-                + k * WEIGHTS_STRIDE) / WEIGHTS_VECTOR];
-    }
+    return uint2(wave / wavesAcross * OWN_ROWS + element % OWN_ROWS,
+        wave % wavesAcross * OWN_COLUMNS + element / OWN_ROWS);
 }
 
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
+float Sum(uint number, uint element)
 {
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-        weights[i] = next[i];
+    return held[(element / LANES * SUMS + number) * NUM_THREADS + wave * LANES + lane];
 }
 
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+// What a thread loads at once: both factors for its rows and columns, zero beyond the last product
+struct Loaded
 {
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
-        next[i] = 0;
-        if (k < end)
-            next[i] = FACTOR(PositionOf(readsStart + column) + k * FACTORS_STRIDE);
-    }
-}
+    LaneVector left[threadRows * threadLoads], right[threadColumns * threadLoads];
+};
 
-// Stores factors permuted along k, so that the lanes of a sum read adjacent vectors
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint column = number / stepDepth, k = number % stepDepth;
-        const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
-            + column / FOUR;
-        if (column < TILE_COLUMNS)
-            held[position][column % FOUR] = next[i];
-    }
-}
+#define LeftElement(loaded, y, k) loaded.left[k / SUM_VECTOR * threadRows + y][k % SUM_VECTOR]
+#define RightElement(loaded, k, e) loaded.right[k / SUM_VECTOR * threadColumns + e][k % SUM_VECTOR]
 
-// Accumulates a thread's share of a step's products
-void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+// `from`: where its rows and columns start
+Loaded LoadedAt(uint from[threadRows + threadColumns], uint product, uint end)
 {
+    Loaded loaded = (Loaded)0;
+    uint i;
     [unroll]
-    for (uint i = 0; i < fetches * WEIGHTS_VECTOR; i++)
+    for (uint n = 0; n < threadLoads; n++)
     {
-        const uint position = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
-            * pitch + waveLeft / FOUR;
+        const uint k = product + n * LANES * SUM_VECTOR;
         [unroll]
-        for (uint j = 0; j < totalsAcross; j++)
-        {
-            const SumMatrix factor = held[position + j];
-            [unroll]
-            for (uint n = 0; n < totalsDown; n++)
-                totals[n][j] = mad((SumMatrix)weights[i / WEIGHTS_VECTOR * totalsDown + n][i % WEIGHTS_VECTOR], factor,
-                    totals[n][j]);
-        }
-    }
-}
-
-// Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
-void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
-{
-    [unroll]
-    for (uint part = 0; part < partials; part += TOGETHER)
-    {
-        GroupBarrier();
+        for (i = 0; i < threadRows; i++)
+            if (k < end)
+                loaded.left[n * threadRows + i] = (LaneVector)WEIGHTS[(from[i] + k * WEIGHTS_STRIDE) / SUM_VECTOR];
         [unroll]
-        for (uint i = 0; i < TOGETHER; i++)
-        {
-            const uint number = part + i, position = i * NUM_THREADS + thread;
-            if (number < partials)
-                held[position / FOUR][position % FOUR] =
-                    totals[number / OWN_COLUMNS][number % OWN_COLUMNS / FOUR][number % FOUR];
-        }
-        GroupBarrier();
-        [loop]
-        for (uint n = thread; n < TOGETHER * WAVES; n += NUM_THREADS)
-        {
-            const uint number = part + n / WAVES, of = n % WAVES;
-            if (number < partials)
-            {
-                float total = 0;
-                [unroll]
-                for (uint i = 0; i < LANES; i++)
-                {
-                    const uint position = n / WAVES * NUM_THREADS + of * LANES + (i + n) % LANES;
-                    total += held[position / FOUR][position % FOUR];
-                }
-                const uint row = of / wavesAcross * OWN_ROWS + number / OWN_COLUMNS % OWN_ROWS;
-                const uint column = of % wavesAcross * OWN_COLUMNS + number % OWN_COLUMNS;
-                added[(number / (OWN_COLUMNS * OWN_ROWS) * TILE_COLUMNS + column) * SUM_ROWS + row] = total;
-            }
-        }
+        for (i = 0; i < threadColumns; i++)
+            if (k < end)
+                loaded.right[n * threadColumns + i] =
+                    FactorAt((from[threadRows + i] + k * FACTORS_STRIDE) / SUM_VECTOR);
     }
-    GroupBarrier();
+    return loaded;
 }
-#endif
-// What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
-// products of large float32 matrices are 1.14 times as fast.
-#if COOPERATIVE_MATRIX || AHEAD > 1
-#define Ahead(next, step) next[step]
-#else
-#define Ahead(next, step) next
 #endif
 
 // How many rows, columns and others there are
@@ -1337,12 +1232,12 @@ void Locate(uint n, List at)
 
 void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
 
-// Computes and writes an element
-void FinishElement(List at, uint row, uint column)
+// Computes and writes an element of the block, given its number
+void FinishElement(List at, uint element)
 {
     const uint number = (uint)RavelIndex(Clamped(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH),
         ListOf(keptInputProjectionSizes[0], keptInputProjectionSizes[1], KEPT_INPUT_PROJECTION_SIZES_LENGTH));
-    total0 = Sum(0, row, column);
+    total0 = Sum(0, element);
     const float InputProjection = total0 + read0;
     WriteKeptInputProjection(number, InputProjection);
 }
@@ -1386,15 +1281,15 @@ void Read(List at)
     read11 = HiddenPrevious(at);
 }
 
-// Computes and writes an element
-void FinishElement(List at, uint row, uint column)
+// Computes and writes an element of the block, given its number
+void FinishElement(List at, uint element)
 {
     const uint number = (uint)RavelIndex(Clamped(at, keptCellSizes, KEPT_CELL_SIZES_LENGTH),
         ListOf(keptCellSizes[0], keptCellSizes[1], KEPT_CELL_SIZES_LENGTH));
-    total0 = Sum(0, row, column);
-    total1 = Sum(1, row, column);
-    total2 = Sum(2, row, column);
-    total3 = Sum(3, row, column);
+    total0 = Sum(0, element);
+    total1 = Sum(1, element);
+    total2 = Sum(2, element);
+    total3 = Sum(3, element);
     const float Cell = CellChoice(at);
     WriteKeptCell(number, Cell);
     const float Hidden = HiddenChoice(at, Cell);
@@ -1433,9 +1328,13 @@ void AddUpStep(uint item, uint thread, uint step)
 
     // Elements' other operands are loaded while sums accumulate, if a thread has one element at most. Waves without
     // elements would only delay the others.
-    const bool isOneEach = atOnce == sideColumns && SUM_ROWS * TILE_COLUMNS <= NUM_THREADS;
-    if (isOneEach && hasProducts && thread < SUM_ROWS * TILE_COLUMNS)
-        Read(CoordinateOf(step, min(top + uint3(thread % SUM_ROWS, thread / SUM_ROWS, 0), last)));
+    const uint own = COOPERATIVE_MATRIX ? thread : lane;
+    const bool isOneEach = atOnce == OWN_COLUMNS && elements <= sharers;
+    if (isOneEach && hasProducts && own < elements)
+        Read(CoordinateOf(step, min(top + uint3(PlaceOf(own, 0), 0), last)));
+
+    const uint end = hasProducts ? WEIGHTS_DEPTH : 0;
+#if COOPERATIVE_MATRIX
     SumMatrix totals[totalsDown][totalsAcross];
     uint i, j;
     [unroll]
@@ -1443,22 +1342,17 @@ void AddUpStep(uint item, uint thread, uint step)
         [unroll]
         for (j = 0; j < totalsAcross; j++)
             totals[i][j] = Filled(0.0f);
-
-    const uint begin = 0, end = hasProducts ? WEIGHTS_DEPTH : 0;
-    LeftReader leftReader = OpenLeft(thread);
-    RightReader rightReader = OpenRight(thread);
+    const uint begin = 0;
+    LineReader lineReader = OpenLine(thread);
     const uint waveTop = wave / wavesAcross % wavesDown * OWN_ROWS, waveLeft = wave % wavesAcross * OWN_COLUMNS;
-    LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
-    RightVector Ahead(nextRight, AHEAD)[rightLoads];
+    LineVector Ahead(nextLine, AHEAD)[lineLoads];
     uint ahead;
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
     {
-        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, Ahead(nextLeft, ahead));
-        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, Ahead(nextRight, ahead));
+        FetchLine(thread, lineReader, begin + ahead * stepDepth, end, Ahead(nextLine, ahead));
     }
-    PutLeft(thread, Ahead(nextLeft, 0), leftReader);
-    PutRight(thread, Ahead(nextRight, 0), rightReader);
+    PutLine(thread, Ahead(nextLine, 0), lineReader);
     GroupBarrier();
     [loop]
     for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
@@ -1466,35 +1360,111 @@ void AddUpStep(uint item, uint thread, uint step)
         [unroll]
         for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, Ahead(nextLeft, ahead));
-            FetchRight(thread, rightReader, product + ahead * stepDepth, end, Ahead(nextRight, ahead));
+            FetchLine(thread, lineReader, product + ahead * stepDepth, end, Ahead(nextLine, ahead));
             MultiplyTile(waveTop, waveLeft, totals);
             if (ahead + 1 < AHEAD || product < end)
             {
                 GroupBarrier();
-                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD), leftReader);
-                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD), rightReader);
+                PutLine(thread, Ahead(nextLine, (ahead + 1) % AHEAD), lineReader);
                 GroupBarrier();
             }
         }
         if (product >= end)
             break;
     }
+#else
+    uint from[threadRows + threadColumns];
     [unroll]
-    for (uint side = 0; side < sideColumns; side += atOnce)
+    for (n = 0; n < threadRows; n++)
+        from[n] = positions[n % SUMS * SUM_ROWS + wave / wavesAcross * OWN_ROWS + n / SUMS];
+    [unroll]
+    for (n = 0; n < threadColumns; n++)
+        from[threadRows + n] = positions[readsStart + wave % wavesAcross * OWN_COLUMNS + n];
+    const uint begin = lane * SUM_VECTOR;    float totals[threadRows * threadColumns];
+    uint y, e, i;
+    [unroll]
+    for (i = 0; i < threadRows * threadColumns; i++)
+        totals[i] = 0;
+    Loaded loaded = LoadedAt(from, begin, end);
+    [loop]
+    for (uint product = begin; product < end; product += TILE_DEPTH)
     {
-        PutTotals(thread, side, totals);
-        [loop]
-        for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
+        // Prefetched while the current products are used. Not `loaded = next` up here: in DXIL, DXC 1.8 drops a copy
+        // whose source is overwritten before it is used.
+        const Loaded next = LoadedAt(from, product + TILE_DEPTH, end);
+        [unroll]
+        for (y = 0; y < threadRows; y++)
+            [unroll]
+            for (uint k = 0; k < threadStep; k++)
+            {
+                const float some = LeftElement(loaded, y, k);
+                [unroll]
+                for (e = 0; e < threadColumns; e++)
+                    totals[e * threadRows + y] = mad(some, RightElement(loaded, k, e), totals[e * threadRows + y]);
+            }
+        loaded = next;
+    }
+    [unroll]
+    for (uint distance = 1; distance < LANES; distance *= 2)
+    {
+        const bool halves = (TOTALS) * (1) / (2 * distance) >= SUMS, isOdd = halves && (thread & distance) != 0;
+        const uint count = halves ? (TOTALS) * (1) / (2 * distance) : SUMS;
+#if WAVES
+        if (distance < WaveGetLaneCount())
         {
-            const uint ownRow = n % SUM_ROWS, ownColumn = n / SUM_ROWS;
-            const uint3 position = top + uint3(ownRow, ownColumn / atOnce * sideColumns + side + ownColumn % atOnce, 0);
+            [unroll]
+            for (i = 0; i < (TOTALS + SUMS) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? totals[(i / SUMS * 2 * SUMS + SUMS + i % SUMS) % (TOTALS)]
+                        : totals[i / SUMS * 2 * SUMS + i % SUMS];
+                    const float other = WaveReadLaneAt(isOdd == halves ? totals[i / SUMS * 2 * SUMS + i % SUMS]
+                        : totals[(i / SUMS * 2 * SUMS + SUMS + i % SUMS) % (TOTALS)], WaveGetLaneIndex() ^ distance);
+                    totals[i] = kept + other;
+                }
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (TOTALS + SUMS) / 2; i++)
+                if (i < count)
+                    held[i * NUM_THREADS + thread] = isOdd == halves ? totals[i / SUMS * 2 * SUMS + i % SUMS]
+                        : totals[(i / SUMS * 2 * SUMS + SUMS + i % SUMS) % (TOTALS)];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (i = 0; i < (TOTALS + SUMS) / 2; i++)
+                if (i < count)
+                {
+                    const float kept = isOdd ? totals[(i / SUMS * 2 * SUMS + SUMS + i % SUMS) % (TOTALS)]
+                        : totals[i / SUMS * 2 * SUMS + i % SUMS], other = held[i * NUM_THREADS + (thread ^ distance)];
+                    totals[i] = kept + other;
+                }
+        }
+    }
+    GroupBarrier();
+    [unroll]
+    for (i = 0; i < SUMS * ((elements + LANES - 1) / LANES); i++)
+        held[i * NUM_THREADS + thread] = totals[i];
+#endif
+
+    [unroll]
+    for (uint side = 0; side < OWN_COLUMNS; side += atOnce)
+    {
+#if COOPERATIVE_MATRIX
+        PutTotals(side, totals);
+#endif
+        [loop]
+        for (n = own; n < elements; n += sharers)
+        {
+            const uint3 position = top + uint3(PlaceOf(n, side), 0);
             if (all(position < extents))
             {
                 const List at = CoordinateOf(step, position);
                 if (!isOneEach && hasProducts)
                     Read(at);
-                FinishElement(at, ownRow, ownColumn);
+                FinishElement(at, n);
             }
         }
     }

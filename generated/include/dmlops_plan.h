@@ -1154,15 +1154,25 @@ typedef struct dmlops_plan_Extent {
     int64_t planes;
 } dmlops_plan_Extent;
 
-typedef struct dmlops_plan_SumsTile {
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-    int64_t own_rows;
-    int64_t own_columns;
-    int64_t vector;
+typedef struct dmlops_plan_RowShape {
+    int64_t number;
+    int64_t extent;
+    int is_across;
+    int is_reread;
+} dmlops_plan_RowShape;
+
+typedef struct dmlops_plan_Sharing {
+    int64_t extent;
+    int64_t unroll;
+    int64_t lanes;
     int64_t threads;
-    int64_t groups;
+} dmlops_plan_Sharing;
+
+typedef struct dmlops_plan_SumsTile {
+    dmlops_plan_Tile tile;
+    int64_t rows;
+    int64_t vector;
+    dmlops_plan_Threads threads;
     int64_t copied;
     int is_cooperative;
     int is_alone;
@@ -1215,20 +1225,6 @@ typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Sources sources;
     int64_t separable;
 } dmlops_plan_PassSelection;
-
-typedef struct dmlops_plan_RowShape {
-    int64_t number;
-    int64_t extent;
-    int is_across;
-    int is_reread;
-} dmlops_plan_RowShape;
-
-typedef struct dmlops_plan_Sharing {
-    int64_t extent;
-    int64_t unroll;
-    int64_t lanes;
-    int64_t threads;
-} dmlops_plan_Sharing;
 
 typedef struct dmlops_plan_RowsParams {
     dmlops_plan_int_512 lists;
@@ -2698,6 +2694,11 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
     dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result);
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
+    dmlops_plan_Sharing* result);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
@@ -2707,16 +2708,16 @@ DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dml
     vector);
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, int64_t vector);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, int64_t columns);
-DMLOPS_CALLED int dmlops_plan_is_in_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
-    depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int is_alone, dmlops_plan_SumsTile*
-    result);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile);
+DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64_t sums, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums, const dmlops_plan_Matrices* found,
+    int64_t vector, int is_alone, dmlops_plan_Tile* result);
+DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* sums);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -2734,11 +2735,6 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
-    dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
 DMLOPS_CALLED int dmlops_plan_is_involved(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
     const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -7009,17 +7005,93 @@ DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const
     return;
 }
 
+/* The least power of 2 that is not below a positive number. */
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
+    (void)planning;
+    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
+}
+
+/* The threads that can share a row, if neighboring threads work on neighboring rows where these are adjacent. */
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
+    int64_t neighbors = rows->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, rows->number)) : 1;
+    return dmlops_divide(512, neighbors);
+}
+
+/* Divides rows among threads in parts of `extent` vectors. Every thread gets something to load, and has more vectors in
+   flight where a row is long or stays in registers. If there are few rows, more threads share each, with fewer
+   vectors per thread; if there are many, fewer threads do. It ends because each loop only raises or only lowers
+   `lanes`, within bounds. */
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
+    dmlops_plan_Sharing* result) {
+    int64_t most = dmlops_plan_most_lanes(planning, rows);
+    int64_t number = dmlops_plan_times(planning, rows->number, dmlops_plan_ceil_div(planning, rows->extent, extent));
+    int is_whole = !rows->is_across && (extent <= dmlops_multiply(most, 8));
+    int is_deep = rows->is_across && rows->is_reread && (rows->extent > dmlops_multiply(most, 8));
+    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
+    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_plan_times(planning, number, lanes) < 32768))) {
+        unroll = dmlops_divide(unroll, 2);
+        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    }
+    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
+    int64_t least = rows->is_across ? 1 : 128;
+    while (planning->reason == DMLOPS_REASON_NONE && (!rows->is_reread && (lanes > least) &&
+        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
+        lanes = dmlops_divide(lanes, 2);
+        unroll = 8;
+    }
+    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
+    result->extent = extent;
+    result->unroll = unroll;
+    result->lanes = lanes;
+    result->threads = dmlops_max(threads, 128);
+    return;
+}
+
+/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short: the
+   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
+   dispatch, and pays only for longer and fewer rows. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, rows, rows->extent, &sharing);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
+    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
+        sharing.unroll), 1024));
+    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, rows), sharing.unroll);
+    int64_t least = rows->is_across ? most : dmlops_multiply(128, sharing.unroll);
+    int64_t enough = rows->is_reread ? 132 : 512;
+    int64_t rounds = rows->is_reread ? 5 : 3;
+    if ((rows->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
+        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
+            rows->extent, least)), parts);
+    }
+    if (parts == 1) {
+        return rows->extent;
+    }
+    int64_t size = dmlops_plan_ceil_div(planning, rows->extent, parts);
+    int64_t step = (size > most) ? most : least;
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
+}
+
 /* For any other pass. */
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
     (void)planning;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 0;
+    made_1.columns = 0;
+    made_1.depth = 0;
+    made_1.wave_rows = 0;
+    made_1.wave_columns = 0;
+    made_1.resident = 0;
+    made_1.efficiency = 0;
+    dmlops_plan_Threads made_2;
+    made_2.threads = 0;
+    made_2.in_group = 0;
+    result->tile = made_1;
     result->rows = 0;
-    result->columns = 0;
-    result->depth = 0;
-    result->own_rows = 0;
-    result->own_columns = 0;
     result->vector = 0;
-    result->threads = 0;
-    result->groups = 0;
+    result->threads = made_2;
     result->copied = 0;
     result->is_cooperative = 0;
     result->is_alone = 0;
@@ -7065,44 +7137,80 @@ DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dml
 }
 
 /* The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a single group may
-   run. */
+   run; of cooperative matrices where these suit. */
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
-    const dmlops_plan_Tensor * weights = &tensors->items[dmlops_item(planning, one->weights, tensors->count)];
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
-        columns), others), dmlops_plan_times(planning, one->sums, weights->sizes.items[dmlops_item(planning, -1,
-        weights->sizes.count)]));
-    int is_alone = may_be_alone && (products <= 16384);
-    if (!is_alone && dmlops_plan_suits_cooperative_sums(planning, one, tensors, columns)) {
-        dmlops_plan_cooperative_tile(planning, one, weights->sizes.items[dmlops_item(planning, -1,
-            weights->sizes.count)], rows, columns, others, result);
-        return;
+    int64_t depth = tensors->items[dmlops_item(planning, one->weights,
+        tensors->count)].sizes.items[dmlops_item(planning, -1, tensors->items[dmlops_item(planning, one->weights,
+        tensors->count)].sizes.count)];
+    dmlops_plan_Matrices made_1;
+    dmlops_plan_no_matrices(planning, &made_1);
+    dmlops_plan_Matrices found;
+    found = made_1;
+    found.rows = dmlops_plan_times(planning, rows, one->sums);
+    found.columns = columns;
+    found.depth = depth;
+    found.count = others;
+    int is_alone = may_be_alone && (dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, columns),
+        dmlops_plan_times(planning, others, depth)) <= 16384);
+    int is_cooperative = !is_alone && dmlops_plan_suits_cooperative_sums(planning, one, tensors, columns);
+    int64_t vector = dmlops_plan_are_in_vectors(planning, one, tensors, 4) ? 4 : 1;
+    dmlops_plan_Tile tile;
+    dmlops_plan_lane_tile(planning, one->sums, &found, vector, is_alone, &tile);
+    if (is_cooperative) {
+        dmlops_plan_Rates rates;
+        rates.arithmetic = 3750;
+        rates.latency = 400;
+        rates.alone = 32;
+        rates.element = 2;
+        rates.taps = 1;
+        dmlops_plan_Tile_12 made_2;
+        dmlops_plan_cooperative_sums(planning, one->sums, &made_2);
+        dmlops_plan_Choice made_3;
+        dmlops_plan_choose_tile(planning, &found, &made_2, &rates, 0, &made_3);
+        tile = made_3.tile;
     }
-    dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, is_alone, result);
+    int64_t in_group = dmlops_divide(tile.rows, one->sums);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        in_group), dmlops_plan_ceil_div(planning, columns, tile.columns)), others);
+    int64_t threads = dmlops_plan_sums_threads(planning, &tile);
+    dmlops_plan_Threads made_4;
+    made_4.threads = is_alone ? threads : dmlops_plan_times(planning, groups, threads);
+    made_4.in_group = threads;
+    result->tile = tile;
+    result->rows = in_group;
+    result->vector = vector;
+    result->threads = made_4;
+    result->copied = is_cooperative ? one->copied : 0;
+    result->is_cooperative = is_cooperative;
+    result->is_alone = is_alone;
     return;
+}
+
+/* Whether both factors consist of vectors of so many elements along k; intermediate tensors do. */
+DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, int64_t vector) {
+    return dmlops_plan_is_in_vectors(planning, &tensors->items[dmlops_item(planning, one->weights, tensors->count)],
+        vector) && ((one->tensor == -1) || dmlops_plan_is_in_vectors(planning, &tensors->items[dmlops_item(planning,
+        one->tensor, tensors->count)], vector));
 }
 
 /* Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and the tensors
    that products read are float16 in vectors of eight. */
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, int64_t columns) {
-    int fits = dmlops_plan_is_in_eights(planning, &tensors->items[dmlops_item(planning, one->weights, tensors->count)])
-        && ((one->tensor == -1) || dmlops_plan_is_in_eights(planning, &tensors->items[dmlops_item(planning,
-        one->tensor, tensors->count)]));
+    int are_float16 = dmlops_plan_is_float16(planning, &tensors->items[dmlops_item(planning, one->weights,
+        tensors->count)]) && ((one->tensor == -1) || dmlops_plan_is_float16(planning,
+        &tensors->items[dmlops_item(planning, one->tensor, tensors->count)]));
     int are_full = (one->sums <= 4) && (columns >= 5);
+    int fits = are_float16 && dmlops_plan_are_in_vectors(planning, one, tensors, 8);
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && fits && are_full;
 }
 
-/* Whether a tensor consists of contiguous, aligned vectors of eight float16 elements along k. */
-DMLOPS_CALLED int dmlops_plan_is_in_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    return dmlops_plan_is_float16(planning, tensor) && dmlops_plan_is_in_vectors(planning, tensor, 8);
-}
-
-/* Tiles of cooperative matrices, whose rows are the weights of each sum in turn, padded. Waves split k where several
-   share sums. */
+/* Tiles of cooperative matrices. Waves split k where several share sums. */
 DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
     result->count = 0;
     dmlops_plan_Tile made_1;
@@ -7162,128 +7270,82 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     return;
 }
 
-/* The tile that takes the least time by the cost model of products. */
-DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
-    depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
-    dmlops_plan_Matrices made_1;
-    dmlops_plan_no_matrices(planning, &made_1);
-    dmlops_plan_Matrices found;
-    found = made_1;
-    found.rows = dmlops_plan_times(planning, rows, one->sums);
-    found.columns = columns;
-    found.depth = depth;
-    found.count = others;
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 3750;
-    rates.latency = 400;
-    rates.alone = 32;
-    rates.element = 2;
-    rates.taps = 1;
+/* These tiles with rows that sums share equally, in multiples of 4: neighbors are stored as float16, in whole words. */
+DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64_t sums, dmlops_plan_Tile_12* result) {
     dmlops_plan_Tile_12 tiles;
     tiles.count = 0;
-    dmlops_plan_Tile_12 made_3;
-    dmlops_plan_sums_candidates(planning, &made_3);
-    for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
-        const dmlops_plan_Tile* tile = &made_3.items[each_2];
-        dmlops_plan_Tile made_4;
-        made_4 = *tile;
-        made_4.rows = dmlops_multiply(dmlops_multiply(dmlops_divide(dmlops_divide(tile->rows, one->sums), 4), 4),
-            one->sums);
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_4);
+    dmlops_plan_Tile_12 made_2;
+    dmlops_plan_sums_candidates(planning, &made_2);
+    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
+        const dmlops_plan_Tile* tile = &made_2.items[each_1];
+        dmlops_plan_Tile made_3;
+        made_3 = *tile;
+        made_3.rows = dmlops_multiply(dmlops_multiply(dmlops_divide(dmlops_divide(tile->rows, sums), 4), 4), sums);
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_3);
     }
-    dmlops_plan_Choice made_5;
-    dmlops_plan_choose_tile(planning, &found, &tiles, &rates, 0, &made_5);
-    dmlops_plan_Tile best;
-    best = made_5.tile;
-    int64_t in_group = dmlops_divide(best.rows, one->sums);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        in_group), dmlops_plan_ceil_div(planning, columns, best.columns)), others);
-    int64_t threads = (best.wave_columns < 64) ? 256 : dmlops_divide(256, 2);
-    dmlops_plan_SumsTile made_6;
-    dmlops_plan_no_sums(planning, &made_6);
-    *result = made_6;
-    result->rows = in_group;
-    result->columns = best.columns;
-    result->depth = best.depth;
-    result->own_rows = best.wave_rows;
-    result->own_columns = best.wave_columns;
-    result->threads = threads;
-    result->groups = groups;
-    result->copied = one->copied;
-    result->is_cooperative = 1;
+    dmlops_plan_Tile_12_copy(result, &tiles);
     return;
 }
 
-/* Up to 32 columns, and the most rows that leave enough groups; a single group has all of them. */
-DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int is_alone, dmlops_plan_SumsTile*
-    result) {
-    int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
-    int64_t vector = dmlops_plan_is_in_vectors(planning, weights, 4) ? 4 : 1;
-    int64_t own_columns = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (own_columns < dmlops_min(columns, 8))) {
-        own_columns = dmlops_multiply(own_columns, 2);
-    }
-    int64_t in_group = own_columns;
-    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, 32))) {
-        in_group = dmlops_multiply(in_group, 2);
-    }
-    int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
-    int64_t own_rows = 1;
+/* The tile without cooperative matrices, whose waves are lanes that share sums: up to 32 columns, and the most rows
+   that leave enough groups. Its depth is that of the elements that threads prefetch. */
+DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums, const dmlops_plan_Matrices* found,
+    int64_t vector, int is_alone, dmlops_plan_Tile* result) {
+    int64_t across = dmlops_min(dmlops_plan_power_of_two(planning, found->columns), 32);
+    int64_t beside = dmlops_min(dmlops_plan_power_of_two(planning, found->columns), 8);
+    int64_t rows = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(found->rows, sums),
+        dmlops_plan_ceil_div(planning, found->columns, across)), found->count);
     int64_t down = is_alone ? 16 : 4;
-    int64_t least = is_alone ? dmlops_multiply(2, across) : 512;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, own_rows),
-        one->sums), own_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(own_rows, down)), across) >= least))) {
-        own_rows = dmlops_multiply(own_rows, 2);
-    }
-    int64_t threads = 256;
-    int is_large = dmlops_multiply(own_rows, own_columns) == 64;
-    if (is_large && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(own_rows, 8)),
-        across) >= 256)) {
+    int64_t most = dmlops_divide(is_alone ? dmlops_divide(64, 2) : 64, dmlops_multiply(sums, beside));
+    int64_t own = dmlops_plan_power_below(planning, dmlops_divide(rows, is_alone ? down : dmlops_multiply(down, 256)),
+        most);
+    if (dmlops_multiply(dmlops_multiply(own, sums), beside) == 64) {
         down = 8;
-        threads = 64;
     }
-    int64_t lanes = dmlops_divide(dmlops_multiply(threads, own_columns), dmlops_multiply(down, in_group));
-    int64_t step = dmlops_multiply(vector, lanes);
-    int64_t padded = dmlops_add(in_group, (in_group > 1) ? own_columns : 0);
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, step),
-        one->sums), own_rows) <= dmlops_multiply(32, lanes)) && (step < depth) && (dmlops_multiply(dmlops_multiply(2,
-        step), padded) <= 5120))) {
-        step = dmlops_multiply(step, 2);
-    }
-    int64_t groups = is_alone ? 1 : dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(down, own_rows)), across);
-    dmlops_plan_SumsTile made_1;
-    dmlops_plan_no_sums(planning, &made_1);
-    *result = made_1;
-    result->rows = dmlops_multiply(down, own_rows);
-    result->columns = in_group;
-    result->depth = step;
-    result->own_rows = own_rows;
-    result->own_columns = own_columns;
-    result->vector = vector;
-    result->threads = threads;
-    result->groups = groups;
-    result->is_alone = is_alone;
+    dmlops_plan_Tile tile;
+    tile.rows = dmlops_multiply(dmlops_multiply(down, own), sums);
+    tile.columns = across;
+    tile.depth = 1;
+    tile.wave_rows = dmlops_multiply(own, sums);
+    tile.wave_columns = beside;
+    tile.resident = 1;
+    tile.efficiency = 100;
+    int64_t lanes = dmlops_divide(dmlops_multiply(dmlops_plan_sums_threads(planning, &tile), beside),
+        dmlops_multiply(down, across));
+    int64_t step = dmlops_plan_power_below(planning, dmlops_divide(64, dmlops_add(dmlops_multiply(own, sums), beside)),
+        dmlops_plan_ceil_div(planning, found->depth, lanes));
+    *result = tile;
+    result->depth = dmlops_multiply(lanes, dmlops_max(step, vector));
     return;
+}
+
+/* The threads of a group: fewer where each, or each wave, has many sums. */
+DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
+    (void)planning;
+    int64_t sums = dmlops_multiply(tile->wave_rows, tile->wave_columns);
+    return (sums == 4096) ? dmlops_divide(256, 2) : ((sums == 64) ? 64 : 256);
 }
 
 /* The macros of a pass of sums. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile) {
-    if (tile->is_alone) {
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* sums) {
+    const dmlops_plan_Tile * tile = &sums->tile;
+    int64_t each = dmlops_divide(sums->tile.rows, sums->rows);
+    if (sums->is_alone) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SINGLE_GROUP"), 1);
     }
-    if (tile->is_cooperative) {
+    if (sums->is_cooperative) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+        each = 1;
     } else {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_VECTOR"), sums->vector);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), sums->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_ROWS"), tile->own_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_COLUMNS"), tile->own_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_ROWS"), dmlops_divide(tile->wave_rows, each));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_COLUMNS"), tile->wave_columns);
 }
 
 /* The sizes of the box that a pass visits. */
@@ -7528,75 +7590,6 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     }
     dmlops_plan_no_sums(planning, result);
     return;
-}
-
-/* The least power of 2 that is not below a positive number. */
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
-    (void)planning;
-    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
-}
-
-/* The threads that can share a row, if neighboring threads work on neighboring rows where these are adjacent. */
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
-    int64_t neighbors = rows->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, rows->number)) : 1;
-    return dmlops_divide(512, neighbors);
-}
-
-/* Divides rows among threads in parts of `extent` vectors. Every thread gets something to load, and has more vectors in
-   flight where a row is long or stays in registers. If there are few rows, more threads share each, with fewer
-   vectors per thread; if there are many, fewer threads do. It ends because each loop only raises or only lowers
-   `lanes`, within bounds. */
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
-    dmlops_plan_Sharing* result) {
-    int64_t most = dmlops_plan_most_lanes(planning, rows);
-    int64_t number = dmlops_plan_times(planning, rows->number, dmlops_plan_ceil_div(planning, rows->extent, extent));
-    int is_whole = !rows->is_across && (extent <= dmlops_multiply(most, 8));
-    int is_deep = rows->is_across && rows->is_reread && (rows->extent > dmlops_multiply(most, 8));
-    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
-    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_plan_times(planning, number, lanes) < 32768))) {
-        unroll = dmlops_divide(unroll, 2);
-        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    }
-    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
-    int64_t least = rows->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && (!rows->is_reread && (lanes > least) &&
-        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
-        lanes = dmlops_divide(lanes, 2);
-        unroll = 8;
-    }
-    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
-    result->extent = extent;
-    result->unroll = unroll;
-    result->lanes = lanes;
-    result->threads = dmlops_max(threads, 128);
-    return;
-}
-
-/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short: the
-   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
-   dispatch, and pays only for longer and fewer rows. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
-    dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, rows, rows->extent, &sharing);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
-    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
-        sharing.unroll), 1024));
-    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, rows), sharing.unroll);
-    int64_t least = rows->is_across ? most : dmlops_multiply(128, sharing.unroll);
-    int64_t enough = rows->is_reread ? 132 : 512;
-    int64_t rounds = rows->is_reread ? 5 : 3;
-    if ((rows->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
-            rows->extent, least)), parts);
-    }
-    if (parts == 1) {
-        return rows->extent;
-    }
-    int64_t size = dmlops_plan_ceil_div(planning, rows->extent, parts);
-    int64_t step = (size > most) ? most : least;
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
 }
 
 /* Whether a tensor is read or written. */
@@ -8190,7 +8183,9 @@ DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning, c
     for (int64_t place = 0; place < chosen->passes.count; ++place) {
         const dmlops_plan_Pass* one = &chosen->passes.items[place];
         if (one->is_along) {
-            groups = dmlops_max(groups, chosen->tiles.items[dmlops_item(planning, place, chosen->tiles.count)].groups);
+            const dmlops_plan_Threads * threads = &chosen->tiles.items[dmlops_item(planning, place,
+                chosen->tiles.count)].threads;
+            groups = dmlops_max(groups, dmlops_divide(threads->threads, dmlops_max(threads->in_group, 1)));
         }
     }
     return dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(groups, shader->sums.count), 4), 4);
@@ -8274,22 +8269,19 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     }
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape), one->is_along ? dmlops_multiply(each,
         shape.items[dmlops_item(planning, 0, shape.count)]) : each);
-    int64_t threads = count;
-    int64_t in_group = 256;
-    if (tile->threads > 0) {
+    dmlops_plan_Threads threads;
+    threads.threads = count;
+    threads.in_group = 256;
+    if (tile->rows > 0) {
         step = dmlops_min(step, 1);
         dmlops_plan_define_sums(planning, tile);
-        threads = dmlops_plan_times(planning, tile->groups, tile->threads);
-        in_group = tile->threads;
+        threads = tile->threads;
     }
     if ((chosen->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key) | dmlops_shift(1,
         shader->attention.value))) != 0)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
     }
-    dmlops_plan_Threads made_3;
-    made_3.threads = threads;
-    made_3.in_group = in_group;
-    dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &made_3, waits);
+    dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &threads, waits);
 }
 
 /* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them. A pass that

@@ -12,7 +12,7 @@ recurrence, the first step, which has the form `... if at[0] == 0 else`, has no 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -41,8 +41,8 @@ class SharedSums:
     They apply where `when` holds. `values` are those of the tensors at `at`, by name, as functions of the
     sums, one for each of `weights`, which are called `totals`, of what was read `before` these, by name, and
     of the earlier values, which have the names of their tensors. All coordinates in
-    products end with k. Weights depend on dimensions `rows` of the result and not on `columns`, `factor` the
-    other way round; both may depend on the rest of its `rank`. `along`: the first dimension is that of a
+    products end with k. `dimensions` of the result, as bits: those that only weights depend on, those that
+    only `factor` does, and the others. `along`: the first dimension, which is in none of these, is that of a
     recurrence's steps.
     """
 
@@ -52,9 +52,7 @@ class SharedSums:
     along: bool
     weights: tuple[ir.Load, ...]
     factor: Read
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    rank: int
+    dimensions: tuple[int, int, int]
     totals: tuple[str, ...]
 
 
@@ -134,8 +132,10 @@ def _shared_sums(
         weights.append(of_weights)
     if len(set(factors)) != 1 or len({one.tensor for one in weights}) != 1:
         raise Unfit
-    by_weights = dimensions(*(one.coordinate for one in weights)) - ({0} if along else set())
-    by_factor = dimensions(factors[0].coordinate) - ({0} if along else set())
+    every = set(range(int(along), rank))
+    by_weights = dimensions(*(one.coordinate for one in weights)) & every
+    by_factor = dimensions(factors[0].coordinate) & every
+    rows, columns = by_weights - by_factor, by_factor - by_weights
 
     totals: dict[ir.Expr, ir.Local] = {
         fold: ir.Local(f"total{n}", ir.FLOAT, varies=True) for n, fold in enumerate(folds)
@@ -147,7 +147,7 @@ def _shared_sums(
         values[one.name] = ir.substitute(value, new)
     used = {factors[0].tensor, weights[0].tensor}
     if (
-        rank - 1 not in by_weights - by_factor
+        rank - 1 not in rows
         or len(used) == 1
         or any(one.tensor in used for one in loads_of(*values.values()))
     ):
@@ -160,11 +160,13 @@ def _shared_sums(
         along=along,
         weights=tuple(weights),
         factor=factors[0],
-        rows=tuple(sorted(by_weights - by_factor)),
-        columns=tuple(sorted(by_factor - by_weights)),
-        rank=rank,
+        dimensions=(_bits(rows), _bits(columns), _bits(every - rows - columns)),
         totals=tuple(one.name for one in totals.values()),
     )
+
+
+def _bits(dimensions: Iterable[int]) -> int:
+    return sum(1 << d for d in dimensions)
 
 
 def _read(read: ir.Expr, k: ir.Local, facts: TensorFacts) -> Read:

@@ -35,13 +35,6 @@ class SumsPass:
     copied: tuple[Kept, ...]
 
     @property
-    def dimensions(self) -> tuple[int, int, int]:
-        """The dimensions that rows and columns run along, as bits, and those that neither does, or both; a
-        recurrence's steps are not among them."""
-        rows, columns = (sum(1 << d for d in one) for one in (self.form.rows, self.form.columns))
-        return rows, columns, 2**self.form.rank - 1 - int(self.form.along) - rows - columns
-
-    @property
     def kept(self) -> Kept | None:
         """The intermediate tensor that products read."""
         return self.factor if isinstance(self.factor, Kept) else None
@@ -64,8 +57,8 @@ class SumsPass:
             "tensor": self.factor.member if isinstance(self.factor, ShaderTensor) else "",
             "copied": [kept.member for kept in self.copied],
             "sums": len(self.starts),
-            "rows": self.dimensions[0],
-            "columns": self.dimensions[1],
+            "rows": self.form.dimensions[0],
+            "columns": self.form.dimensions[1],
         }
 
 
@@ -114,7 +107,7 @@ class SumsPasses(FormPasses):
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX", "SINGLE_GROUP")
+        return ("COOPERATIVE_MATRIX", "SINGLE_GROUP", "SUM_VECTOR")
 
     @property
     def factors(self) -> Collection[Kept]:
@@ -148,7 +141,7 @@ def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums, number: int) -> 
     factor, values = form.factor, [value for _, value in (*form.before, *form.values)]
     together = [one for one in sums.passes if one.along and one.when == form.when]
     # Then all of them, or none, have cooperative matrices.
-    assert len({(one.weights[0].tensor, one.columns) for one in together}) <= 1
+    assert len({(one.weights[0].tensor, one.dimensions) for one in together}) <= 1
     return SumsPass(
         number=number,
         form=form,

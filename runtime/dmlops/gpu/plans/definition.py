@@ -29,7 +29,6 @@ from .loops import (
     grid,
     in_digits,
     outermost_first,
-    times,
 )
 from .map import plan_map
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
@@ -162,7 +161,8 @@ def counters_of_steps(shader: DefinitionShader, chosen: PassSelection) -> int:
     groups = 0
     for place, one in enumerate(chosen.passes):
         if one.is_along:
-            groups = max(groups, chosen.tiles[place].groups)
+            threads = chosen.tiles[place].threads
+            groups = max(groups, threads.threads // max(threads.in_group, 1))
     return ceil_div(groups * len(shader.sums), 4) * 4
 
 
@@ -228,17 +228,17 @@ def dispatch_defined(
         out.define("PAIRS", 1)
         each = 2
     count = element_count(shape) // (each * shape[0] if one.is_along else each)
-    threads, in_group = count, DEFINITION_THREADS
-    if tile.threads > 0:
+    threads = Threads(count, DEFINITION_THREADS)
+    if tile.rows > 0:
         step = min(step, 1)  # groups count later ones, which have the same constants
         define_sums(out, tile)
-        threads, in_group = times(tile.groups, tile.threads), tile.threads
+        threads = tile.threads
     if (
         chosen.sources.begin > 0
         and one.writes & (1 << shader.attention.key | 1 << shader.attention.value) != 0
     ):
         out.define("SKIP_PAST", 1)
-    dispatch_box(out, op, known, one, shape, count, step * count, Threads(threads, in_group), waits)
+    dispatch_box(out, op, known, one, shape, count, step * count, threads, waits)
 
 
 def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> bool:

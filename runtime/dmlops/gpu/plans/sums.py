@@ -13,10 +13,11 @@ from typing import NamedTuple
 from .capabilities import Capability
 from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE
 from .definition_types import SumsPass
-from .gemm_view import no_matrices
-from .loops import ceil_div, times
-from .operands import NONE, Eight, Sizes, Tensor, Tensors, is_float16
+from .gemm_view import Matrices, no_matrices
+from .loops import ceil_div, power_below, times
+from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads, is_float16
 from .planning import Planning
+from .row_sharing import power_of_two
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 SUMS_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.02, 128 at 0.95 to 1.03, 512 at 0.16 to 1.00
@@ -24,17 +25,15 @@ SUMS_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.02, 128 at 0.95 to 1.03, 512 
 SUMS_ROWS = 4  # NVIDIA H200: 8 at 0.88 to 1.39
 "rows per group, in units of what a thread has"
 SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.91 to 0.96
-"the same where threads have the most sums that they can hold, and there are many groups"
+"the same where threads have the most sums that they can hold"
 SUMS_LARGE_THREADS = 64  # NVIDIA H200: 256 at 0.86
 "threads in such a group, in place of SUMS_THREADS"
 SUMS_GROUPS = 256  # NVIDIA H200: 128 at 0.88 to 1.01, 512 at 0.97
 "groups that saturate a GPU; with fewer, each has fewer rows"
 SUMS_OWN = 64  # NVIDIA H200: 32 at 0.76 to 0.98, 128 at 0.96
 "accumulators of a thread, at most"
-SUMS_AHEAD = 32  # NVIDIA H200: 16 at 0.87 to 1.00, 64 at 1.01
-"weights that a thread prefetches, at most"
-SUMS_TILE = 5120  # NVIDIA H200: 1280 at 1.00, 2560 at 1.00, 10240 at 1.00
-"words of the factor in shared memory, at most"
+SUMS_AHEAD = 64  # NVIDIA H200: 128 at 0.82 to 1.00
+"elements of both factors that a thread prefetches, at most"
 SUMS_ALONE = 16384  # NVIDIA H200: 0 at 0.84
 "products per step of a recurrence up to which one group beats several that synchronize"
 SUMS_ALONE_ROWS = 16  # NVIDIA H200: 8 at 0.63, 32 at 1.00
@@ -46,20 +45,15 @@ SUMS_LATENCY = 400  # NVIDIA H200: 229, as in other products, at 0.985 to 1.00
 
 
 class SumsTile(NamedTuple):
-    """The work of a group: `rows` of each sum, and the `columns` and `depth` of its k-loop; the rows and
-    columns that a thread accumulates, of the tile of all sums and a wave with cooperative matrices; the
-    adjacent weights that a thread loads at once, its threads, and how many groups there are. `copied` has a
-    bit for each tensor that is also stored as float16. `is_alone`: a single group runs all steps of a
-    recurrence."""
+    """The work of a group: its `tile`, whose rows are those of each sum in turn, `rows` of them, and whose
+    waves are threads without cooperative matrices; the adjacent products that a thread loads at once; and
+    the threads of all groups. `copied` has a bit for each tensor that is also stored as float16. `is_alone`:
+    a single group runs all steps of a recurrence."""
 
+    tile: Tile
     rows: int
-    columns: int
-    depth: int
-    own_rows: int
-    own_columns: int
     vector: int
-    threads: int
-    groups: int
+    threads: Threads
     copied: int
     is_cooperative: bool
     is_alone: bool
@@ -67,7 +61,7 @@ class SumsTile(NamedTuple):
 
 def no_sums() -> SumsTile:
     """For any other pass."""
-    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, 0, False, False)
+    return SumsTile(Tile(0, 0, 0, 0, 0, 0, 0), 0, 0, Threads(0, 0), 0, False, False)
 
 
 def at_once(sizes: Sizes, is_along: bool) -> Eight:
@@ -95,33 +89,50 @@ def is_in_vectors(tensor: Tensor, vector: int) -> bool:
 
 def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_be_alone: bool) -> SumsTile:
     """The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a
-    single group may run."""
+    single group may run; of cooperative matrices where these suit."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
-    weights = tensors[one.weights]
-    products = times(times(times(rows, columns), others), times(one.sums, weights.sizes[-1]))
-    is_alone = may_be_alone and products <= SUMS_ALONE
-    if not is_alone and suits_cooperative_sums(out, one, tensors, columns):
-        return cooperative_tile(one, weights.sizes[-1], rows, columns, others)
-    return ordinary_tile(one, weights, rows, columns, others, is_alone)
+    depth = tensors[one.weights].sizes[-1]
+    found = no_matrices()._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
+    is_alone = may_be_alone and times(times(found.rows, columns), times(others, depth)) <= SUMS_ALONE
+    is_cooperative = not is_alone and suits_cooperative_sums(out, one, tensors, columns)
+    vector = 4 if are_in_vectors(one, tensors, 4) else 1
+    tile = lane_tile(one.sums, found, vector, is_alone)
+    if is_cooperative:
+        rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2, 1)
+        tile = choose_tile(found, cooperative_sums(one.sums), rates, False).tile
+    in_group = tile.rows // one.sums
+    groups = times(times(ceil_div(rows, in_group), ceil_div(columns, tile.columns)), others)
+    threads = sums_threads(tile)
+    return SumsTile(
+        tile,
+        in_group,
+        vector,
+        Threads(threads if is_alone else times(groups, threads), threads),
+        one.copied if is_cooperative else 0,
+        is_cooperative,
+        is_alone,
+    )
+
+
+def are_in_vectors(one: SumsPass, tensors: Tensors, vector: int) -> bool:
+    """Whether both factors consist of vectors of so many elements along k; intermediate tensors do."""
+    return is_in_vectors(tensors[one.weights], vector) and (
+        one.tensor == NONE or is_in_vectors(tensors[one.tensor], vector)
+    )
 
 
 def suits_cooperative_sums(out: Planning, one: SumsPass, tensors: Tensors, columns: int) -> bool:
     """Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and
     the tensors that products read are float16 in vectors of eight."""
-    fits = is_in_eights(tensors[one.weights]) and (one.tensor == NONE or is_in_eights(tensors[one.tensor]))
+    are_float16 = is_float16(tensors[one.weights]) and (one.tensor == NONE or is_float16(tensors[one.tensor]))
     are_full = one.sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS
+    fits = are_float16 and are_in_vectors(one, tensors, 8)
     return out.has(Capability.COOPERATIVE_MATRIX) and fits and are_full
 
 
-def is_in_eights(tensor: Tensor) -> bool:
-    """Whether a tensor consists of contiguous, aligned vectors of eight float16 elements along k."""
-    return is_float16(tensor) and is_in_vectors(tensor, 8)
-
-
 def sums_candidates() -> Tiles:
-    """Tiles of cooperative matrices, whose rows are the weights of each sum in turn, padded. Waves split k
-    where several share sums."""
+    """Tiles of cooperative matrices. Waves split k where several share sums."""
     return [
         Tile(128, 128, 64, 64, 64, 2, 80),
         Tile(128, 64, 64, 32, 32, 2, 90),
@@ -132,86 +143,48 @@ def sums_candidates() -> Tiles:
     ]
 
 
-def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others: int) -> SumsTile:
-    """The tile that takes the least time by the cost model of products."""
-    found = no_matrices()._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
-    rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2, 1)
-    # Sums share the rows equally, in multiples of 4: neighbors are stored as float16, in whole words.
-    tiles: Tiles = [
-        tile._replace(rows=tile.rows // one.sums // 4 * 4 * one.sums) for tile in sums_candidates()
-    ]
-    best = choose_tile(found, tiles, rates, False).tile
-    in_group = best.rows // one.sums
-    groups = times(times(ceil_div(rows, in_group), ceil_div(columns, best.columns)), others)
-    threads = SUMS_THREADS if best.wave_columns < 64 else SUMS_THREADS // 2  # of more sums each
-    return no_sums()._replace(
-        rows=in_group,
-        columns=best.columns,
-        depth=best.depth,
-        own_rows=best.wave_rows,
-        own_columns=best.wave_columns,
-        threads=threads,
-        groups=groups,
-        copied=one.copied,
-        is_cooperative=True,
-    )
+def cooperative_sums(sums: int) -> Tiles:
+    """These tiles with rows that sums share equally, in multiples of 4: neighbors are stored as float16, in
+    whole words."""
+    tiles: Tiles = [tile._replace(rows=tile.rows // sums // 4 * 4 * sums) for tile in sums_candidates()]
+    return tiles
 
 
-def ordinary_tile(
-    one: SumsPass, weights: Tensor, rows: int, columns: int, others: int, is_alone: bool
-) -> SumsTile:
-    """Up to 32 columns, and the most rows that leave enough groups; a single group has all of them."""
-    depth, vector = weights.sizes[-1], 4 if is_in_vectors(weights, 4) else 1
-    own_columns = 1
-    while own_columns < min(columns, 8):
-        own_columns *= 2
-    in_group = own_columns
-    while in_group < min(columns, 32):
-        in_group *= 2
-    across = times(ceil_div(columns, in_group), others)
-    own_rows, down = 1, SUMS_ALONE_ROWS if is_alone else SUMS_ROWS
-    least = 2 * across if is_alone else 2 * SUMS_GROUPS
-    while (
-        2 * own_rows * one.sums * own_columns <= SUMS_OWN
-        and times(ceil_div(rows, own_rows * down), across) >= least
-    ):
-        own_rows *= 2
-    threads, is_large = SUMS_THREADS, own_rows * own_columns == SUMS_OWN
-    if is_large and times(ceil_div(rows, own_rows * SUMS_LARGE_ROWS), across) >= SUMS_GROUPS:
-        down, threads = SUMS_LARGE_ROWS, SUMS_LARGE_THREADS
-    lanes = threads * own_columns // (down * in_group)
-    step = vector * lanes
-    padded = in_group + (own_columns if in_group > 1 else 0)
-    while (
-        2 * step * one.sums * own_rows <= SUMS_AHEAD * lanes
-        and step < depth
-        and 2 * step * padded <= SUMS_TILE
-    ):
-        step *= 2
-    groups = 1 if is_alone else times(ceil_div(rows, down * own_rows), across)
-    return no_sums()._replace(
-        rows=down * own_rows,
-        columns=in_group,
-        depth=step,
-        own_rows=own_rows,
-        own_columns=own_columns,
-        vector=vector,
-        threads=threads,
-        groups=groups,
-        is_alone=is_alone,
-    )
+def lane_tile(sums: int, found: Matrices, vector: int, is_alone: bool) -> Tile:
+    """The tile without cooperative matrices, whose waves are lanes that share sums: up to 32 columns, and the
+    most rows that leave enough groups. Its depth is that of the elements that threads prefetch."""
+    across, beside = min(power_of_two(found.columns), 32), min(power_of_two(found.columns), 8)
+    rows = times(times(found.rows // sums, ceil_div(found.columns, across)), found.count)
+    down = SUMS_ALONE_ROWS if is_alone else SUMS_ROWS
+    most = (SUMS_OWN // 2 if is_alone else SUMS_OWN) // (sums * beside)
+    own = power_below(rows // (down if is_alone else down * SUMS_GROUPS), most)
+    if own * sums * beside == SUMS_OWN:
+        down = SUMS_LARGE_ROWS
+    tile = Tile(down * own * sums, across, 1, own * sums, beside, 1, 100)
+    lanes = sums_threads(tile) * beside // (down * across)
+    step = power_below(SUMS_AHEAD // (own * sums + beside), ceil_div(found.depth, lanes))
+    return tile._replace(depth=lanes * max(step, vector))
 
 
-def define_sums(out: Planning, tile: SumsTile) -> None:
+def sums_threads(tile: Tile) -> int:
+    """The threads of a group: fewer where each, or each wave, has many sums."""
+    sums = tile.wave_rows * tile.wave_columns
+    return SUMS_THREADS // 2 if sums == 4096 else SUMS_LARGE_THREADS if sums == SUMS_OWN else SUMS_THREADS
+
+
+def define_sums(out: Planning, sums: SumsTile) -> None:
     """The macros of a pass of sums."""
-    if tile.is_alone:
+    tile, each = sums.tile, sums.tile.rows // sums.rows
+    if sums.is_alone:
         out.define("SINGLE_GROUP", 1)
-    if tile.is_cooperative:
+    if sums.is_cooperative:
         out.define("COOPERATIVE_MATRIX", 1)
+        each = 1
     else:
-        out.define("WEIGHTS_VECTOR", tile.vector)
-    out.define("SUM_ROWS", tile.rows)
+        out.define("SUM_VECTOR", sums.vector)
+        out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
+    out.define("SUM_ROWS", sums.rows)
     out.define("TILE_COLUMNS", tile.columns)
     out.define("TILE_DEPTH", tile.depth)
-    out.define("OWN_ROWS", tile.own_rows)
-    out.define("OWN_COLUMNS", tile.own_columns)
+    out.define("OWN_ROWS", tile.wave_rows // each)
+    out.define("OWN_COLUMNS", tile.wave_columns)
