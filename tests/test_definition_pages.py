@@ -310,29 +310,16 @@ def test_regions(operator: str, function: str, mode: str, corners: bool) -> None
 @pytest.mark.parametrize("function", ["AVERAGE", "MAX"])
 def test_regions_without_end_lie_outside(function: str) -> None:
     """The answer comes for any number of samples allowed."""
-    form = {
-        "InputTensor": f32(1, 1, 4, 4),
-        "ROITensor": f32(4, 4),
-        "BatchIndicesTensor": {"DataType": "UINT32", "Sizes": [4]},
-        "OutputTensor": f32(4, 1, 2, 2),
-        "ReductionFunction": function,
-        "InterpolationMode": "LINEAR",
-        "SpatialScaleX": 1.0,
-        "SpatialScaleY": 1.0,
-        "InputPixelOffset": 0.5,
-        "OutputPixelOffset": -0.5,
-        "OutOfBoundsInputValue": 7.0,
-        "MinimumSamplesPerOutput": 1,
-        "MaximumSamplesPerOutput": 4294967295,
-        "AlignRegionsToCorners": False,
-    }
-    regions = [[0, 0, np.inf, 2], [-np.inf, 0, 2, 2], [np.nan, 0, 2, 2], [0, 0, 2, 2]]
-    inputs = {
-        "InputTensor": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4),
-        "ROITensor": np.array(regions, np.float32),
-        "BatchIndicesTensor": np.zeros(4, np.uint32),
-    }
-    found = dmlops.reference.run(dmlops.from_json({"type": "ROI_ALIGN1", "desc": form}), inputs)
+    regions = np.float32([[0, 0, np.inf, 2], [-np.inf, 0, 2, 2], [np.nan, 0, 2, 2], [0, 0, 2, 2]])
+    image = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    inputs = {"InputTensor": image, "ROITensor": regions, "BatchIndicesTensor": np.zeros(4, np.uint32)}
+    desc = dmlops.make.roi_align1(
+        **inputs, OutputTensor=(4, 1, 2, 2), ReductionFunction=function, InterpolationMode="LINEAR",
+        SpatialScaleX=1.0, SpatialScaleY=1.0, InputPixelOffset=0.5, OutputPixelOffset=-0.5,
+        OutOfBoundsInputValue=7.0, MinimumSamplesPerOutput=1, MaximumSamplesPerOutput=4294967295,
+        AlignRegionsToCorners=False,
+    )  # fmt: skip
+    found = dmlops.reference.run(desc, inputs)
     assert found["OutputTensor"].reshape(4, 4).tolist() == [[7.0] * 4] * 3 + [[0.0, 1.0, 4.0, 5.0]]
 
 

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlops import gpu, reference, registry
+from dmlops import gpu, make, reference, registry
 from dmlops.dxdispatch.cases import inputs_of
 from dmlops.dxdispatch.comparison import difference
 from dmlops.gpu import Capability
+from dmlops.gpu.work import tensor_names
 from dmlops.run_cases.unit import _outputs
 from dxil.execute import Mistake
 from dxil.operators import Plans
@@ -87,14 +88,15 @@ def test_descriptions_that_take_all_branches_agree(family: str) -> None:
 # Waves
 
 NORMALIZE = {"NormalizeVariance": True, "Epsilon": 1e-5}
-SETS: dict[str, tuple[str, str, list[int], list[int], dict[str, Any]]] = {
-    "along": ("REDUCE", "FLOAT32", [3, 1500], [1], {"Function": "SUM"}),
-    "few lanes": ("REDUCE", "FLOAT16", [5, 70], [1], {"Function": "MULTIPLY"}),
-    "in parts": ("REDUCE", "FLOAT32", [1, 70001], [1], {"Function": "L2"}),
-    "across": ("REDUCE", "INT64", [70, 24], [0], {"Function": "MIN"}),
-    "places": ("ARGMAX", "UINT64", [3, 300], [1], {"AxisDirection": "INCREASING"}),
-    "shifted": ("ACTIVATION_SOFTMAX1", "FLOAT32", [130, 33], [0], {}),
-    "rows": ("MEAN_VARIANCE_NORMALIZATION1", "FLOAT16", [2, 1, 1, 700], [3], NORMALIZE),
+FIRST = {"AxisDirection": "INCREASING", "OutputTensor": "UINT32"}
+SETS: dict[str, tuple[Callable[..., Any], str, list[int], list[int], dict[str, Any]]] = {
+    "along": (make.reduce, "FLOAT32", [3, 1500], [1], {"Function": "SUM"}),
+    "few lanes": (make.reduce, "FLOAT16", [5, 70], [1], {"Function": "MULTIPLY"}),
+    "in parts": (make.reduce, "FLOAT32", [1, 70001], [1], {"Function": "L2"}),
+    "across": (make.reduce, "INT64", [70, 24], [0], {"Function": "MIN"}),
+    "places": (make.argmax, "UINT64", [3, 300], [1], FIRST),
+    "shifted": (make.activation_softmax1, "FLOAT32", [130, 33], [0], {}),
+    "rows": (make.mean_variance_normalization1, "FLOAT16", [2, 1, 1, 700], [3], NORMALIZE),
 }
 
 
@@ -102,11 +104,7 @@ SETS: dict[str, tuple[str, str, list[int], list[int], dict[str, Any]]] = {
 def test_sets_give_the_same_bytes_in_waves_of_any_size(name: str) -> None:
     """And without waves, since results are always combined in the same order."""
     operator, kind, sizes, axes, members = SETS[name]
-    is_kept = operator not in ("REDUCE", "ARGMAX")
-    kept = [size if is_kept or d not in axes else 1 for d, size in enumerate(sizes)]
-    output = {"DataType": "UINT32" if operator == "ARGMAX" else kind, "Sizes": kept}
-    tensors = {"InputTensor": {"DataType": kind, "Sizes": sizes}, "OutputTensor": output}
-    desc = dmlops.from_json({"type": operator, "desc": {**tensors, "Axes": axes, **members}})
+    desc = operator(dmlops.TensorDesc(kind, sizes), Axes=axes, **members)
     numbers = np.random.default_rng(3).integers(1, 999, sizes)
     arrays = {"InputTensor": (numbers / 999 if "FLOAT" in kind else numbers).astype(kind.lower())}
     single, waved = Plans([desc]), Plans([desc], Capability.WAVE_OPERATIONS)
@@ -199,36 +197,20 @@ PUT_BACK: dict[str, Callable[[str], str]] = {
 }
 
 
-def floats(*sizes: int) -> dict[str, Any]:
-    return {"DataType": "FLOAT32", "Sizes": list(sizes)}
-
-
-def described_as(operator: str, **members: Any) -> Drawn:
-    desc = dmlops.from_json({"type": operator, "desc": members})
-    rng = np.random.default_rng(1)
-    arrays = {
-        m.name: rng.uniform(0.01, 0.3, getattr(desc, m.name).Sizes).astype(np.float32)
-        for m in desc.MEMBERS
-        if m.role == "input" and getattr(desc, m.name) is not None
-    }
-    return Drawn(desc, arrays)
-
-
 NOTICING = {
-    "ELEMENT_WISE_POW": described_as(
-        "ELEMENT_WISE_POW",
-        **dict.fromkeys(("InputTensor", "ExponentTensor", "OutputTensor"), floats(1, 1, 1, COUNT)),
-    ),
-    "TOP_K": described_as(
-        "TOP_K", InputTensor=floats(1, 1, 2, 640), OutputValueTensor=floats(1, 1, 2, 20),
-        OutputIndexTensor={"DataType": "UINT32", "Sizes": [1, 1, 2, 20]}, Axis=3, K=20,
-    ),
-}  # fmt: skip
+    "ELEMENT_WISE_POW": make.element_wise_pow((1, 1, 1, COUNT), (1, 1, 1, COUNT)),
+    "TOP_K": make.top_k((1, 1, 2, 640), Axis=3, K=20, OutputIndexTensor="UINT32"),
+}
 
 
 @pytest.mark.parametrize("operator", PUT_BACK)
 def test_what_was_wrong_in_dxil_alone_would_be_noticed(operator: str) -> None:
-    one, changed = NOTICING[operator], PUT_BACK[operator](gpu.shader(operator))
+    desc, changed = NOTICING[operator], PUT_BACK[operator](gpu.shader(operator))
+    rng = np.random.default_rng(1)
+    one = Drawn(desc, {
+        name: rng.uniform(0.01, 0.3, tensor.Sizes).astype(np.float32)
+        for name, tensor in tensor_names(desc, "input")
+    })  # fmt: skip
     assert changed != gpu.shader(operator)
     check_as_swept(Plans([one.desc]), 0, one, False)
     with pytest.raises((Mistake, pytest.fail.Exception)):

@@ -29,6 +29,7 @@ from dmlops.gpu.work import Dispatch, Work, work_of
 from gather_cases import OPERATORS, gathered, random_gathers
 from gpu_device import device, is_software, run_in_guard_zones
 from tensors import random_bits, random_indices
+from test_cache import spoil
 
 __all__ = ["device"]
 
@@ -407,11 +408,11 @@ def test_compiled_shaders_are_cached(counting: CountingCompiler, tmp_path: Path)
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-DAMAGED = {"empty": slice(0), "3 bytes": slice(3), "half": slice(100), "without a head": slice(4, None)}
+DAMAGED = ("empty", "cut", "flipped", "grown")
 
 
 @pytest.mark.parametrize(
-    "how", [*DAMAGED, "link", "pipe", "folder", "zeros", "sparse", "swapped", "writable"]
+    "how", [*DAMAGED, "link", "pipe", "folder", "sparse", "zeros", "swapped", "writable"]
 )
 def test_what_is_no_cache_entry_is_compiled_again(
     counting: CountingCompiler, tmp_path: Path, how: str
@@ -421,27 +422,16 @@ def test_what_is_no_cache_entry_is_compiled_again(
     entry, its_other = sorted((tmp_path / "cache").iterdir(), key=lambda path: first not in path.read_bytes())
     whole = entry.read_bytes()
     assert other in its_other.read_bytes() and len(whole) > 100
-    if how not in ("writable", *DAMAGED):
-        entry.unlink()
     match how:
-        case "link":
-            (tmp_path / "real").write_bytes(whole)
-            entry.symlink_to(tmp_path / "real")
-        case "pipe":
-            os.mkfifo(entry)
-        case "folder":
-            entry.mkdir()
         case "zeros":
+            entry.unlink()
             entry.symlink_to("/dev/zero")
-        case "sparse":
-            entry.touch()
-            os.truncate(entry, 1 << 40)
         case "swapped":
-            its_other.rename(entry)
+            its_other.replace(entry)
         case "writable":
             entry.chmod(0o666)
         case _:
-            entry.write_bytes(whole[DAMAGED[how]])
+            spoil(entry, how)
     assert compiler.compile(SOURCE, {"N": 1}) == first
     assert counting.calls == 3
     assert how not in DAMAGED or entry.read_bytes() == whole

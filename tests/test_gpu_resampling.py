@@ -288,16 +288,6 @@ def test_gradients_of_regions_have_the_bytes_of_the_definition(
     assert np.count_nonzero(selecting) > 0
 
 
-def test_linear_is_what_numpy_interpolates(device: Any) -> None:
-    """Along one dimension, with the edges repeated."""
-    for size, count, scale in ((7, 18, 2.5), (40, 11, 0.3), (1, 4, 4.0)):
-        data = np.random.default_rng(1).normal(0, 1, size).astype(np.float32)
-        places = (np.arange(count) + 0.5) / scale - 0.5
-        desc = resampling("LINEAR", of(F, size), of(F, count), [scale])
-        found = gpu.run(desc, {"InputTensor": data}, device)["OutputTensor"]
-        np.testing.assert_allclose(found, np.interp(places, np.arange(size), data), 1e-5, 1e-5)
-
-
 @pytest.mark.parametrize(
     "name", ["linear: several tiles", "back: of what was made smaller", "back: no scale"]
 )
@@ -312,33 +302,3 @@ def test_tables_give_the_bytes_of_the_definition(
     assert len(gpu.plan(CASES[name]).dispatches) == 2
     (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
     assert tables.tobytes() == alone.tobytes()
-
-
-def test_gradients_are_those_of_what_numpy_interpolates(device: Any) -> None:
-    """Interpolation is a matrix along each axis, and the gradient is its transpose."""
-    sizes, counts, scales = (5, 13), (11, 6), (2.2, 0.45)
-    matrices = []
-    for size, count, scale in zip(sizes, counts, scales, strict=True):
-        places = (np.arange(count) + 0.5) / scale - 0.5
-        matrices.append(np.array([np.interp(places, np.arange(size), row) for row in np.eye(size)]))
-    given = np.random.default_rng(2).normal(0, 1, counts).astype(np.float32)
-    desc = back("LINEAR", of(F, *counts), of(F, *sizes), list(scales))
-    found = gpu.run(desc, {"InputGradientTensor": given}, device)["OutputGradientTensor"]
-    np.testing.assert_allclose(found, matrices[0] @ given @ matrices[1].T, 1e-5, 1e-5)
-
-
-def test_gradients_of_averages_are_those_of_a_matrix(device: Any) -> None:
-    """Averages are linear: what a window takes from an element is what the element receives of it."""
-    desc = POOLINGS["average"]
-    spatial, results = desc.OutputGradientTensor.Sizes[2:], desc.InputGradientTensor.Sizes[2:]
-    inputs = inputs_of(desc)
-    wanted = np.zeros(desc.OutputGradientTensor.Sizes)
-    for place in np.ndindex(*results):
-        inside = [
-            slice(max(2 * o - 1, 0), min(2 * o + 2, size)) for o, size in zip(place, spatial, strict=True)
-        ]
-        count = np.prod([one.stop - one.start for one in inside])
-        given = inputs["InputGradientTensor"][(..., *place)] / count
-        wanted[(..., *inside)] += given[..., None, None]
-    found = gpu.run(desc, inputs, device)["OutputGradientTensor"]
-    np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)

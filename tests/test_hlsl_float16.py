@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import pytest
 from dmlops import gpu
 from gpu_device import alternatives, device
 from operator_runs import description
-from test_hlsl_functions import gelu
+from test_compute_activation import ORACLES as ACTIVATIONS
+from test_compute_elementwise import EXACT_UNARY, UNARY
 
 __all__ = ["device"]
 
@@ -22,42 +23,15 @@ MOST = 0.51  # ulp; one half is the loss of rounding itself
 Numbers = Any
 
 
-def swish(x: Numbers) -> Numbers:
-    return np.where(x == -math.inf, 0, x / (1 + np.exp(-x)))
-
-
-def softplus(x: Numbers) -> Numbers:
-    return np.logaddexp(0, 4 * x) / 4
-
-
+MEMBERS: Mapping[str, Mapping[str, float]] = {  # powers of two and their sums, with which products are exact
+    "CELU": {"Alpha": 2.0}, "ELU": {"Alpha": 1.0}, "GELU": {}, "SCALED_ELU": {"Alpha": 1.5, "Gamma": 0.5},
+    "PARAMETRIC_SOFTPLUS": {"Alpha": -1.0, "Beta": 2.0}, "SCALED_TANH": {"Alpha": -1.5, "Beta": 0.5},
+    "SIGMOID": {}, "SOFTPLUS": {"Steepness": 4.0}, "SWISH": {"SigmoidInputScale": 1.0}, "TANH": {},
+}  # fmt: skip
+APPROXIMATED = {*UNARY} - {*EXACT_UNARY, "ACOS", "ATAN", "RECIP"} | {"SQRT"}
 ORACLES: Mapping[str, tuple[Callable[[Numbers], Numbers], Mapping[str, float]]] = {
-    "ACTIVATION_CELU": (lambda x: np.where(x < 0, 2 * np.expm1(x / 2), x), {"Alpha": 2.0}),
-    "ACTIVATION_ELU": (lambda x: np.where(x < 0, np.expm1(x), x), {"Alpha": 1.0}),
-    "ACTIVATION_GELU": (gelu, {}),
-    "ACTIVATION_PARAMETRIC_SOFTPLUS": (lambda x: -np.logaddexp(0, 2 * x), {"Alpha": -1.0, "Beta": 2.0}),
-    "ACTIVATION_SCALED_ELU": (
-        lambda x: np.where(x < 0, 0.75 * np.expm1(x), 0.5 * x),
-        {"Alpha": 1.5, "Gamma": 0.5},
-    ),
-    "ACTIVATION_SCALED_TANH": (lambda x: -1.5 * np.tanh(x / 2), {"Alpha": -1.5, "Beta": 0.5}),
-    "ACTIVATION_SIGMOID": (lambda x: 1 / (1 + np.exp(-x)), {}),
-    "ACTIVATION_SOFTPLUS": (softplus, {"Steepness": 4.0}),
-    "ACTIVATION_SWISH": (swish, {"SigmoidInputScale": 1.0}),
-    "ACTIVATION_TANH": (np.tanh, {}),
-    "ELEMENT_WISE_ACOSH": (np.arccosh, {}),
-    "ELEMENT_WISE_ASIN": (np.arcsin, {}),
-    "ELEMENT_WISE_ASINH": (np.arcsinh, {}),
-    "ELEMENT_WISE_ATANH": (np.arctanh, {}),
-    "ELEMENT_WISE_COS": (np.cos, {}),
-    "ELEMENT_WISE_COSH": (np.cosh, {}),
-    "ELEMENT_WISE_ERF": (np.vectorize(math.erf), {}),
-    "ELEMENT_WISE_EXP": (np.exp, {}),
-    "ELEMENT_WISE_LOG": (np.log, {}),
-    "ELEMENT_WISE_SIN": (np.sin, {}),
-    "ELEMENT_WISE_SINH": (np.sinh, {}),
-    "ELEMENT_WISE_SQRT": (np.sqrt, {}),
-    "ELEMENT_WISE_TAN": (np.tan, {}),
-    "ELEMENT_WISE_TANH": (np.tanh, {}),
+    **{f"ACTIVATION_{name}": (partial(ACTIVATIONS[name], **some), some) for name, some in MEMBERS.items()},
+    **{f"ELEMENT_WISE_{name}": (UNARY[name], {}) for name in sorted(APPROXIMATED)},
 }
 
 

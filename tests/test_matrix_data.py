@@ -1,17 +1,16 @@
 """The data of the test matrices: all of it run by the reference and the shaders, in the layouts described.
 
 The generator computes the data, and shares neither arithmetic nor schedules with the two. It is itself
-checked against the pages' worked examples, here and in test_cases.py, and against NumPy's functions of the
-same name.
+checked against the pages' worked examples, here and in test_cases.py; the reference, which gives the same, is
+checked against NumPy in test_compute_*.py.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -123,107 +122,6 @@ def test_indices_out_of_range_are_marked() -> None:
             if min(indices) < 0 and not outside:
                 assert case["feature_level"] >= "3.0"
     assert marked
-
-
-NUMPY: dict[str, Callable[..., Any]] = {
-    **{
-        name: getattr(np, name)
-        for name in [
-            "cos",
-            "exp",
-            "sin",
-            "sqrt",
-            "tan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "floor",
-            "ceil",
-            "log",
-            "sign",
-        ]
-    },
-    **{name: getattr(np, name) for name in ["add", "subtract", "multiply", "divide"]},
-    **{f"a{name}": getattr(np, f"arc{name}") for name in ["cos", "sin", "tan", "sinh", "cosh", "tanh"]},
-    "abs": np.abs,
-    "atan_yx": np.arctan2,
-    "bit_and": lambda a, b: a & b,
-    "difference_square": lambda a, b: (a - b) ** 2,
-    "erf": np.vectorize(math.erf, otypes=[np.float64]),
-    "logical_and": lambda a, b: (a != 0) & (b != 0),
-    "logical_equals": np.equal,
-    "logical_greater_than": np.greater,
-    "logical_less_than_or_equal": np.less_equal,
-    "logical_xor": lambda a, b: (a != 0) ^ (b != 0),
-    "max": np.maximum,
-    "min": np.minimum,
-    "modulus_floor": np.mod,
-    "modulus_truncate": np.fmod,
-    "negate": np.negative,
-    "pow": np.power,
-    "recip": np.reciprocal,
-    "is_nan": np.isnan,
-}
-
-
-@pytest.mark.parametrize("name", NUMPY)
-def test_data_is_what_numpy_computes(name: str) -> None:
-    """Floats in double precision, and integers that neither divide nor overflow."""
-    compared = 0
-    for case in cases(f"element_wise_{name}"):
-        inputs = arrays(case, "inputs")
-        kinds = {value.dtype.kind for value in inputs.values()}
-        whole = name == "divide" and kinds != {"f"}
-        if "choices" in case or "ScaleBias" in case["desc"] or whole or (name == "bit_and" and "f" in kinds):
-            continue
-        wide = [value.astype(np.float64) if value.dtype.kind == "f" else value for value in inputs.values()]
-        with np.errstate(all="ignore"):
-            expected = NUMPY[name](*wide)
-        ((output, tensor, elements),) = entries(case, "outputs")
-        check(case, output, elements, expected.astype(tensor.DataType.numpy), "NumPy")
-        compared += 1
-    assert compared >= 2
-
-
-def test_reductions_are_what_numpy_computes() -> None:
-    functions: dict[str, Callable[..., Any]] = {
-        "AVERAGE": np.mean,
-        "L1": lambda x, **how: np.sum(np.abs(x), **how),
-        "L2": lambda x, **how: np.sqrt(np.sum(x * x, **how)),
-        "LOG_SUM": lambda x, **how: np.log(np.sum(x, **how)),
-        "LOG_SUM_EXP": lambda x, **how: np.log(np.sum(np.exp(x), **how)),
-        "MAX": np.max,
-        "MIN": np.min,
-        "MULTIPLY": np.prod,
-        "SUM": np.sum,
-        "SUM_SQUARE": lambda x, **how: np.sum(x * x, **how),
-    }
-    seen = set()
-    for case in cases("reduce"):
-        function = case["desc"]["Function"].removeprefix("DML_REDUCE_FUNCTION_")
-        if function in functions and "choices" not in case:
-            x = arrays(case, "inputs")["InputTensor"]
-            axes = tuple(sorted(set(case["desc"]["Axes"])))
-            wide = x.astype(np.float64 if x.dtype.kind == "f" else x.dtype)
-            expected = functions[function](wide, axis=axes, keepdims=True)
-            ((output, tensor, elements),) = entries(case, "outputs")
-            check(case, output, elements, expected.astype(tensor.DataType.numpy), "NumPy")
-            seen.add(function)
-    assert seen == set(functions)
-
-
-def test_softmax_is_what_numpy_computes() -> None:
-    for slug in ("activation_softmax", "activation_softmax1", "activation_log_softmax1"):
-        for case in cases(slug):
-            if "choices" in case:
-                continue
-            x = arrays(case, "inputs")["InputTensor"].astype(np.float64)
-            axes = tuple(set(case["desc"].get("Axes", [x.ndim - 1])))
-            powers = np.exp(x)
-            expected = powers / powers.sum(axis=axes, keepdims=True)
-            expected = np.log(expected) if "log" in slug else expected
-            ((output, tensor, elements),) = entries(case, "outputs")
-            check(case, output, elements, expected.astype(tensor.DataType.numpy), "NumPy")
 
 
 def numbers(value: Any) -> Iterator[int | float]:

@@ -1,7 +1,7 @@
 """A package generated without schedules gives the same data as the matrices, slowly.
 
-The matrices' data is computed element by element from the definitions, and checked against NumPy in
-test_matrix_data.py; here shaders follow the definitions, as the reference always does.
+The matrices' data is computed element by element from the definitions, and what the reference gives; here
+shaders follow the definitions, as the reference always does.
 """
 
 from __future__ import annotations
