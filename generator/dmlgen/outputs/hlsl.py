@@ -11,10 +11,10 @@ from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_activation import ActivationText, activations_of_map
 from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_definition import text as definition_text
-from dmlgen.outputs.hlsl_functions import Calls, FunctionChoice, Functions, merged_calls
+from dmlgen.outputs.hlsl_functions import Calls, Functions, FunctionTexts, merged_calls
 from dmlgen.outputs.hlsl_lines import finished
 from dmlgen.outputs.hlsl_map import MapPrinter, MapText, map_text
-from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, tensor_of, value_types
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, in_float16, tensor_of, value_types
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.reads import bits, moves
@@ -34,7 +34,8 @@ class MapShader(WithTensors):
     """A shader that computes each element from a few others.
 
     `is_aligned`: it steps through all tensors together, and needs no coordinates; the place in the output is
-    then `is_shifted` by a constant, if at all.
+    then `is_shifted` by a constant, if at all. `in_float16` is the condition under which all elements are
+    float16, "" if they never are.
     """
 
     operator: str
@@ -47,7 +48,8 @@ class MapShader(WithTensors):
     max_rank: int
     switches: tuple[tuple[str, str], ...]
     params: Params
-    functions: FunctionChoice
+    functions: FunctionTexts
+    in_float16: str
     is_aligned: bool
     text: MapText
     is_shifted: bool
@@ -87,11 +89,8 @@ def _map(
     tensors, output = text.tensors, text.output
     activations = activations_of_map(registry, operator, text)
     called = merged_calls(text.called, *(one.called for one in activations))
-    values = value_types(tensors)
-    if all("FLOAT16" in tensor.types for tensor in tensors):
-        chosen = functions.choice(called, values, {"float"})
-    else:
-        chosen = FunctionChoice(functions.closure(called, values))
+    all_may_be = all("FLOAT16" in tensor.types for tensor in tensors)
+    condition = in_float16(tensors) if all_may_be else ""
     return MapShader(
         operator=operator.name,
         summary=operator.summary,
@@ -109,7 +108,8 @@ def _map(
         is_aligned=is_aligned(schedule),
         text=text,
         is_shifted=schedule.place is not None and is_shifted(schedule.place),
-        functions=chosen,
+        functions=functions.closure(called, value_types(tensors), condition, {"float"}),
+        in_float16=condition,
         activations=activations,
     )
 
@@ -164,7 +164,7 @@ class FormShader(WithTensors):
     def functions(self, *names: str) -> tuple[str, ...]:
         """The texts of these functions, of those that the steps call, and of their dependencies."""
         values = value_types(self.tensors)
-        return self.library.closure({**self.called, **dict.fromkeys(names, values)}, values)
+        return self.library.closure({**self.called, **dict.fromkeys(names, values)}, values).texts
 
 
 def _form(

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dmlgen.outputs.render import Templates
 
@@ -54,27 +54,13 @@ class Overload:
     comment: str
 
 
-@dataclass(frozen=True)
-class FunctionChoice:
-    """The functions of a shader that may work on float16 values: those needed in any case, for float16 only,
-    otherwise.
+class FunctionTexts(NamedTuple):
+    """The functions of a shader, each after those that it calls. `is_precise`: one depends on an order of
+    operations that drivers must not change; `is_precise_in_float16`: so does one of float16."""
 
-    `float16` is empty if they need no separate functions.
-    """
-
-    always: tuple[str, ...]
-    float16: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-
-    @property
-    def is_precise(self) -> bool:
-        """Whether a function depends on an order of operations that drivers must not change."""
-        return any("precise " in text for text in (*self.always, *self.others))
-
-    @property
-    def is_precise_in_float16(self) -> bool:
-        """Whether a function of float16 depends on such an order."""
-        return any("precise " in text for text in (*self.always, *self.float16))
+    texts: tuple[str, ...] = ()
+    is_precise: bool = False
+    is_precise_in_float16: bool = False
 
 
 class Functions:
@@ -82,79 +68,48 @@ class Functions:
 
     def __init__(self, templates: Templates) -> None:
         reals = (templates.directory / REALS).read_text(encoding="utf-8")
-
-        def overloads(folder: str) -> list[Overload]:
-            files = templates.plain_files(folder).items()
-            return [
-                overload
-                for name, text in files
-                for overload in _overloads(f"{folder}/{name}", text.decode(), reals)
-            ]
-
-        numbers, short, elements = map(overloads, (NUMBERS, FLOAT16, ELEMENTS))
-        replaced = {(one.name, one.types) for one in short}
-        kept = [one for one in numbers if (one.name, one.types) not in replaced]
-        self._exact = _Library([*numbers, *elements])
-        self._float16 = _Library([*kept, *short, *elements])
+        self._all = [
+            overload
+            for folder in (NUMBERS, FLOAT16, ELEMENTS)
+            for name, text in templates.plain_files(folder).items()
+            for overload in _overloads(f"{folder}/{name}", text.decode(), reals)
+        ]
+        short = {(one.name, one.types) for one in self._all if one.file.startswith(FLOAT16)}
+        self._exact = _by_name(one for one in self._all if not one.file.startswith(FLOAT16))
+        self._float16 = _by_name(
+            one for one in self._all if not one.file.startswith(NUMBERS) or (one.name, one.types) not in short
+        )
 
     @property
     def names(self) -> frozenset[str]:
         """The names of all that are exact."""
-        return frozenset(self._exact.overloads)
+        return frozenset(self._exact)
 
-    def closure(self, calls: Calls, types: Iterable[str]) -> tuple[str, ...]:
-        """The texts of functions that are called, and of all that they call. `types` are those that further
-        elements may have.
+    def closure(
+        self, calls: Calls, types: Collection[str], in_float16: str = "", of_float16: Collection[str] = ()
+    ) -> FunctionTexts:
+        """Functions that are called, and all that they call. `types` are those that further elements may
+        have; overloads that no call can resolve to are left out.
 
-        Each follows those that it calls; overloads that no call can resolve to are left out.
+        Where the condition `in_float16` holds, all floats are stored as float16, and elements have the types
+        `of_float16`; functions that suffice for these then replace others.
         """
-        return tuple(_texts(self._exact.needed(calls, types)))
-
-    def choice(
-        self, calls: Calls, types: Collection[str], types_of_float16: Collection[str]
-    ) -> FunctionChoice:
-        """The texts of a `closure`, with what suffices for floats stored as float16, and for elements that
-        occur with these."""
-        of_float16 = {name: set(given).intersection(types_of_float16) for name, given in calls.items()}
-        exact = self._exact.needed(calls, types)
-        short = self._float16.needed(of_float16, types_of_float16)
+        exact = short = self._in_order(_needed(self._exact, calls, types))
+        if in_float16:
+            of_short = {name: set(given).intersection(of_float16) for name, given in calls.items()}
+            short = self._in_order(_needed(self._float16, of_short, of_float16))
         if not any(one.file.startswith(FLOAT16) for one in short):
-            return FunctionChoice(tuple(_texts(exact)))
-        replaced = set(exact).difference(short)
-        always = [one for one in exact if replaced.isdisjoint(self._exact.with_callees([one]))]
-        return FunctionChoice(
-            tuple(_texts(always)),
-            tuple(_texts(one for one in short if one not in always)),
-            tuple(_texts(one for one in exact if one not in always)),
-        )
-
-
-class _Library:
-    """Functions of one kind, by name."""
-
-    def __init__(self, overloads: Sequence[Overload]) -> None:
-        self._all = overloads
-        self.overloads: dict[str, list[Overload]] = {}
-        for overload in overloads:
-            self.overloads.setdefault(overload.name, []).append(overload)
-
-    def needed(self, calls: Calls, types: Iterable[str]) -> list[Overload]:
-        """Functions that are called, and all that they call, in order."""
-        values = frozenset(types)
-        called = (one for name, given in sorted(calls.items()) for one in self._meant(name, given, values))
-        return self._in_order(self.with_callees(called))
-
-    def with_callees(self, overloads: Iterable[Overload]) -> Collection[Overload]:
-        """These and all that they call, directly or indirectly. Ends: each is visited once, since overloads
-        may call others of the same name."""
-        kept: dict[Overload, None] = {}
-        waiting = list(overloads)
-        while waiting:
-            overload = waiting.pop()
-            if overload not in kept:
-                kept[overload] = None
-                waiting += self._called_by(overload)
-        return kept
+            return FunctionTexts(tuple(_texts(exact)), _are_precise(exact), _are_precise(exact))
+        changed = set(exact).difference(short)
+        for one in exact:
+            if not changed.isdisjoint(_called_by(self._exact, one)):
+                changed.add(one)
+        texts = list(_texts(one for one in exact if one not in changed))
+        apart = [_texts(one for one in some if one in changed or one not in exact) for some in (short, exact)]
+        chosen, others = ("\n\n".join(some) for some in apart)
+        note = "// For float16, functions are only as exact as half precision can show."
+        texts.append(f"{note}\n#if {in_float16}\n{chosen}\n#else\n{others}\n#endif")
+        return FunctionTexts(tuple(texts), _are_precise(exact), _are_precise(short))
 
     def _in_order(self, kept: Collection[Overload]) -> list[Overload]:
         """File by file, each after those with functions it calls; functions of numbers call none of
@@ -168,7 +123,9 @@ class _Library:
         def place(file: str) -> None:
             if file in order:
                 return
-            called = {one for overload in files[file] for one, _ in overload.calls}
+            called = {name for one in files[file] for name, _ in one.calls} - {
+                one.name for one in files[file]
+            }
             for other, overloads in sorted(files.items()):
                 lower = not other.startswith(ELEMENTS) or file.startswith(ELEMENTS)
                 if other != file and lower and any(one.name in called for one in overloads):
@@ -179,32 +136,62 @@ class _Library:
             place(file)
         return [overload for file in order for overload in files[file]]
 
-    def _meant(self, name: str, given: Collection[str], types: frozenset[str]) -> list[Overload]:
-        """The overloads for a first element of the types `given`; all if there are none."""
-        if name not in self.overloads:
-            raise KeyError(f"there is no HLSL function {name}")
 
-        def fits(overload: Overload) -> bool:
-            first, *others = [one for one in overload.types if one in VALUE_TYPES] or [""]
-            # Further arguments may be members of the description, or numbers of bits.
-            return first in given and types | {"float", "int", "uint"} >= set(others)
+_Named: TypeAlias = Mapping[str, Sequence[Overload]]
 
-        return [one for one in self.overloads[name] if fits(one)] or self.overloads[name]
 
-    def _called_by(self, caller: Overload) -> list[Overload]:
-        """The overloads that its calls may resolve to, by the parameter given first and by all types that it
-        mentions."""
-        found: list[Overload] = []
-        known = VALUE_TYPES & caller.words
-        for name, given in sorted(caller.calls):
-            overloads = self.overloads.get(name, [])
-            overloads = [one for one in overloads if given in one.types[:1]] or overloads
-            fitting = [one for one in overloads if VALUE_TYPES & set(one.types) <= known]
-            mentioned = known | {"int", "uint"}
-            found += (
-                fitting or [one for one in overloads if VALUE_TYPES & one.words <= mentioned] or overloads
-            )
-        return found
+def _by_name(overloads: Iterable[Overload]) -> _Named:
+    found: dict[str, list[Overload]] = {}
+    for one in overloads:
+        found.setdefault(one.name, []).append(one)
+    return found
+
+
+def _are_precise(overloads: Iterable[Overload]) -> bool:
+    return any("precise " in one.text for one in overloads)
+
+
+def _needed(overloads: _Named, calls: Calls, types: Collection[str]) -> Collection[Overload]:
+    """Functions that are called, and all that they call. Ends: each is visited once, since overloads may call
+    others of the same name."""
+    kept: dict[Overload, None] = {}
+    waiting = [one for name, given in calls.items() for one in _meant(overloads[name], given, types)]
+    while waiting:
+        one = waiting.pop()
+        if one not in kept:
+            kept[one] = None
+            waiting += _called_by(overloads, one)
+    return kept
+
+
+def _called_by(overloads: _Named, caller: Overload) -> list[Overload]:
+    """The overloads that its calls may resolve to, by the parameter given first and by all types that it
+    mentions."""
+    found: list[Overload] = []
+    known = VALUE_TYPES & caller.words
+    for name, given in sorted(caller.calls):
+        several = overloads.get(name, [])
+        several = [one for one in several if given in one.types[:1]] or several
+        fitting = [one for one in several if VALUE_TYPES & set(one.types) <= known]
+        found += (
+            fitting
+            or [one for one in several if VALUE_TYPES & one.words <= {*known, "int", "uint"}]
+            or several
+        )
+    return found
+
+
+def _meant(
+    overloads: Sequence[Overload], given: Collection[str], types: Collection[str]
+) -> Sequence[Overload]:
+    """The overloads for a first element of the types `given`; all if there are none."""
+
+    def fits(overload: Overload) -> bool:
+        first, *others = [one for one in overload.types if one in VALUE_TYPES] or [""]
+        # Further arguments may be members of the description, or numbers of bits.
+        return first in given and {*types, "float", "int", "uint"} >= set(others)
+
+    return [one for one in overloads if fits(one)] or overloads
 
 
 def written_out(text: str, reals: str) -> str:

@@ -58,11 +58,6 @@ class WithTensors:
     def tensors(self) -> tuple[ShaderTensor, ...]:
         raise NotImplementedError
 
-    @property
-    def in_float16(self) -> str:
-        """The condition under which everything loaded and stored is float16."""
-        return in_float16(self.tensors)
-
     def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[HlslType]:
         """The data types of the tensors, of which it also `moves` some, and `others`."""
         moved = {*self.moves, *moves}

@@ -18,7 +18,7 @@ from dmlgen.outputs.hlsl_definition.forms import PASSES
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.outputs.hlsl_functions import Calls, FunctionChoice, Functions, merged_calls
+from dmlgen.outputs.hlsl_functions import Functions, FunctionTexts, merged_calls
 from dmlgen.outputs.hlsl_lines import finished
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors
@@ -93,7 +93,7 @@ class HlslDefinition(WithTensors):
     fused: str  # the member with activations
     activations: tuple[ActivationText, ...]
     precise_kinds: int  # bit mask of those that must be computed with `precise`
-    functions: FunctionChoice  # of the library
+    functions: FunctionTexts  # of the library
     of_vectors: tuple[str, ...]  # of these, those that vectors also need
     max_rank: int
     longest: int  # list
@@ -259,7 +259,9 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, reals),
         of_vectors=tuple(name for name in ("Max", "Min") if name in called) if printer.vectorized else (),
-        functions=_chosen(functions, fast, called, types),
+        functions=FunctionTexts()
+        if functions is None
+        else functions.closure(called, types, "" if fast is None else fast.in_float16, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
     )
@@ -276,24 +278,12 @@ def _own_passes(printer: ShaderPrinter, operator: Operator, defines: OutputDefin
     return [*passes, *(_output_pass(printer, operator, names) for names in _together(operator))]
 
 
-def _chosen(
-    functions: Functions | None, fast: FormPass | None, called: Calls, types: Collection[str]
-) -> FunctionChoice:
-    """The functions that are called, and those to use instead where the fast form can tell that everything is
-    float16."""
-    if functions is None:
-        return FunctionChoice(())
-    if fast is None or not fast.in_float16:
-        return FunctionChoice(functions.closure(called, types))
-    return functions.choice(called, types, types)
-
-
 def _precise_kinds(
     activations: tuple[ActivationText, ...], functions: Functions, reals: Collection[str]
 ) -> int:
     """The activations that call a `precise` function, as bits by number."""
-    texts = [functions.closure(one.called, reals) for one in activations]
-    return sum(1 << number for number, some in enumerate(texts) if any("precise " in text for text in some))
+    found = [functions.closure(one.called, reals).is_precise for one in activations]
+    return sum(1 << number for number, is_precise in enumerate(found) if is_precise)
 
 
 def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.Expr | None, ir.Expr]:
