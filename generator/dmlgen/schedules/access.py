@@ -72,33 +72,38 @@ def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
             is_own = all(part.index == variable for part in parts if part.sequence == w)
             if not is_own or len(axes) > 1 or not is_sum(body, ir.AT, w):
                 raise Unfit
-            zeros: dict[ir.Expr, ir.Expr] = {part: ir.ZERO for part in parts if part.sequence in (ir.AT, w)}
             along, *numbers = (
                 replace(coordinates, body=one)
                 for one in (
                     axes[0] if axes else ir.ZERO,
-                    ir.substitute(body, zeros),
-                    _coefficient(body, ir.AT),
-                    _coefficient(body, w),
+                    constant(body, ir.AT, w),
+                    coefficient(body, ir.AT),
+                    coefficient(body, w),
                 )
             )
             return Linear(along if axes else None, *numbers)
     raise Unfit
 
 
-def _coefficient(node: ir.Expr, of: ir.Expr) -> ir.Expr:
-    """The coefficient of the entries of a list in a linear function."""
+def constant(node: ir.Expr, *lists: ir.Expr) -> ir.Expr:
+    """The value of a linear function of the entries of lists where these are 0."""
+    parts = (part for part in ir.walk(node) if isinstance(part, ir.Index) and part.sequence in lists)
+    return ir.substitute(node, dict.fromkeys(parts, ir.ZERO))
+
+
+def coefficient(node: ir.Expr, of: ir.Expr) -> ir.Expr:
+    """The coefficient of an entry of a list, or of all entries, in a linear function."""
     match node:
-        case ir.Index(sequence) if sequence == of:
+        case ir.Index(sequence) if of in (node, sequence):
             return ir.ONE
         case ir.Conditional(test, then, otherwise):
-            return either(test, _coefficient(then, of), _coefficient(otherwise, of))
+            return either(test, coefficient(then, of), coefficient(otherwise, of))
         case ir.Binary("*", left, right):
             for one, factor in ((left, right), (right, left)):
-                if (found := _coefficient(one, of)) != ir.ZERO:
+                if (found := coefficient(one, of)) != ir.ZERO:
                     return factor if found == ir.ONE else replace(node, left=found, right=factor)
         case ir.Binary(operator, left, right):
-            a, b = _coefficient(left, of), _coefficient(right, of)
+            a, b = coefficient(left, of), coefficient(right, of)
             if b == ir.ZERO or (a == ir.ZERO and operator == "+"):
                 return a if b == ir.ZERO else b
             return replace(node, left=a, right=b)
@@ -121,9 +126,9 @@ def either(test: ir.Expr, one: _T, other: _T) -> _T:
 
 def is_sum(node: ir.Expr, *lists: ir.Expr) -> bool:
     """Whether a number is a linear function of the entries of lists."""
-    constant = all(part not in lists for part in ir.walk(node))
+    is_constant = all(part not in lists for part in ir.walk(node))
     match node:
-        case _ if constant:
+        case _ if is_constant:
             return not any(isinstance(part, ir.Load) or ir.is_fold(part) for part in ir.walk(node))
         case ir.Index(sequence):
             return sequence in lists
@@ -149,19 +154,3 @@ def raveled(items: Sequence[ir.Expr], box: Sequence[ir.Expr]) -> ir.Expr:
     for item, size in zip(items[1:], box[1:], strict=True):
         number = ir.Binary("+", ir.Binary("*", number, size, ir.INT), item, ir.INT)
     return number
-
-
-def term(node: ir.Expr, entry: int | None) -> ir.Expr:
-    """The coefficient of an entry of `at` in a sum, or its constant if that is None."""
-    if is_known(node):
-        return node if entry is None else ir.ZERO
-    match node:
-        case ir.Index(_, ir.Number(number)):
-            return ir.ONE if number == entry else ir.ZERO
-        case ir.Binary("*", left, right) if is_known(right):
-            return replace(node, left=term(left, entry))
-        case ir.Binary("*", _, right):
-            return replace(node, right=term(right, entry))
-        case ir.Binary(_, left, right):
-            return replace(node, left=term(left, entry), right=term(right, entry))
-    raise Unfit

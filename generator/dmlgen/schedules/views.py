@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
-from dmlgen.schedules.access import either, is_sum, raveled, term
+from dmlgen.schedules.access import coefficient, constant, either, is_sum, raveled
 from dmlgen.schedules.cases import written
 
 RANK = 4
@@ -123,13 +124,14 @@ def _where(test: ir.Expr, one: View, other: View) -> View:
 def _placed(number: int, coordinate: ir.Expr, bounds: _Bounds) -> View:
     """The view in a tensor at a coordinate of sums."""
 
-    def place(entry: int | None) -> ir.Expr:
-        found = _each(coordinate, lambda one: term(one, entry))
-        more = tuple(term(one, entry) for one, _ in bounds)
+    def each(part: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+        found, more = _each(coordinate, part), tuple(part(one) for one, _ in bounds)
         return ir.Binary("+", found, ir.ListOf(more), ir.INTS) if more else found
 
+    first = each(lambda one: constant(one, ir.AT))
+    batch, head, row, element = (each(partial(coefficient, of=ir.at(entry))) for entry in range(RANK))
     limits = ir.ListOf(tuple(limit for _, limit in bounds))
-    return View(ir.Number(number, ir.INT), place(None), place(0), place(1), place(2), place(3), limits)
+    return View(ir.Number(number, ir.INT), first, batch, head, row, element, limits)
 
 
 def _bounds(test: ir.Expr) -> _Bounds:
