@@ -58,8 +58,8 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint reciprocal, indicesStride, valuesStride, outputStride;
-    int valuesSizes;
-    uint reserved0, reserved1;
+    int indicesSizes, valuesSizes;
+    uint reserved0;
 };
 
 #if OUTPUT_BITS < 16
@@ -180,7 +180,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].indicesStride;
+            offset1 += (uint)min((d == axis ? 0 : at[d]), dimensions[d].indicesSizes - 1) * dimensions[d].indicesStride;
         const INDICES_VALUE index = LoadIndices(offset1);
         const bool chosen = Equal(index, Convert(at[axis], (INDICES_VALUE)0))
             || (INDICES_SIGNED && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0)));

@@ -57,8 +57,8 @@ struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint reciprocal, inputStride, sequenceLengthsStride, outputStride;
-    int inputSizes;
-    uint reserved0, reserved1;
+    int sequenceLengthsSizes, inputSizes;
+    uint reserved0;
 };
 
 #if OUTPUT_BITS < 16
@@ -170,7 +170,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].sequenceLengthsStride;
+            offset1 += (uint)min((d == axis ? 0 : at[d]), dimensions[d].sequenceLengthsSizes - 1)
+                * dimensions[d].sequenceLengthsStride;
         const int length = NormalizeIndex(LoadSequenceLengths(offset1), limit);
         uint offset2 = 0;
         [unroll]

@@ -13541,6 +13541,7 @@ static const dmlops_shader_tensor dmlops_one_hot_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_one_hot_inputs[] = {
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(ValuesTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_UINT,
@@ -13895,6 +13896,7 @@ static const dmlops_shader_tensor dmlops_reverse_subsequences_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, member)
 static const uint8_t dmlops_reverse_subsequences_inputs[] = {
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(SequenceLengthsTensor),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),

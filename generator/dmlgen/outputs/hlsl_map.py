@@ -31,7 +31,7 @@ from dmlgen.schedules.schedule import Schedule
 LARGEST = 2**31 - 1
 _FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
 PARAMETER, ACTIVATION_PARAMETERS = "activationParameter", 2  # of an activation: their names, the most
-_SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
+_DIMENSION = ir.Local("d", ir.INT)
 _ONE, _ZERO = (ir.Number(value, ir.INT) for value in (1, 0))
 
 
@@ -76,7 +76,7 @@ def map_text(registry: Registry, operator: Operator, schedule: Schedule) -> MapT
     inputs = tuple(tensor_of(registry, operator, name) for name in read)
     elements = {tensor.member: tensor.values for tensor in (*inputs, output)}
     printer = MapPrinter(elements, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
-    value_lines, value = printer.value(clamped(schedule.value), ATOM)
+    value_lines, value = printer.value(schedule.value, ATOM)
     offset_lines, offset = printer.offset(target, f"{output.local}Stride")
     return MapText(
         inputs=inputs,
@@ -113,7 +113,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
     def offset(self, coordinate: ir.Expr, strides: str) -> tuple[list[str], str]:
         """Statements, and the name of a coordinate's offset in a tensor."""
         with self.block() as lines:
-            return lines, self._offset(coordinate, strides)
+            return lines, self._offset(ir.Index(coordinate, _DIMENSION), strides)
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         if (constant := self._constant(node)) is not None:
@@ -121,8 +121,8 @@ class MapPrinter(HlslPrinter, StatementPrinter):
                 return self.call_of("Unpack", self.values(node), constant.name, f"({self.type(node.type)})0")
             return constant.name
         match node:
-            case ir.Index(sequence, index) if sequence != ir.AT and self._constant(sequence) is None:
-                return self.print(_entry(sequence, index), outer)
+            case ir.Index(sequence) if sequence != ir.AT and self._constant(sequence) is None:
+                return self.print(_entry(node), outer)
         return super().print(node, outer)
 
     def _constant(self, node: ir.Expr) -> ShaderConstant | None:
@@ -175,15 +175,19 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         tensor = plain(node.tensor.entry)
         if self.aligned:
             return camel(tensor)
-        return f"Load{tensor}({self._offset(node.coordinate, f'{camel(tensor)}Stride')})"
+        at = ir.Index(node.coordinate, _DIMENSION)
+        is_inside = node.coordinate == ir.AT or is_first(node.coordinate) or node.tensor.index is not None
+        entry = at if is_inside else _clamped(_entry(at), node.tensor)
+        return f"Load{tensor}({self._offset(entry, f'{camel(tensor)}Stride')})"
 
     def _offset(self, coordinate: ir.Expr, stride: str) -> str:
+        """The name of an offset, given the coordinate in each dimension."""
         for part in ir.walk(coordinate):  # what is named is the same in all dimensions
             if isinstance(part, ir.Definition) and part.type != ir.INTS and ir.varies(part):
                 self.print(part)
-        offset, d = self._new("offset"), ir.Local("d", ir.INT)
+        offset = self._new("offset")
         with self.block() as entries:
-            entry = self.print(ir.Index(coordinate, d), ATOM)
+            entry = self.print(coordinate, ATOM)
             self._add(f"{offset} += (uint){entry} * dimensions[d].{stride};")
         self._add(f"uint {offset} = 0;", "[unroll]", "for (int d = 0; d < RANK; d++)", *enclosed(entries))
         return offset
@@ -299,9 +303,10 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         return self._choice(node) if isinstance(node, ir.Conditional) else super()._node(node)
 
 
-def _entry(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
-    """The entry of an array that is made entry by entry."""
-    match sequence:
+def _entry(node: ir.Index) -> ir.Expr:
+    """An entry of an array that is made entry by entry."""
+    index = node.index
+    match node.sequence:
         case ir.Definition(value=value):
             return ir.Index(value, index)
         case ir.Call("replace", (original, place, value)):
@@ -315,34 +320,18 @@ def _entry(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
             return last
         case ir.Conditional(test=test, then=then, otherwise=otherwise):
             return ir.Conditional(test, ir.Index(then, index), ir.Index(otherwise, index))
-    raise TypeError(f"{type(sequence).__name__} cannot be read by dimension in a shader")
+    raise TypeError(f"{type(node.sequence).__name__} cannot be read by dimension in a shader")
 
 
-def clamped(node: ir.Expr) -> ir.Expr:
-    """An expression whose reads are all in bounds: coordinates are clamped, as in the reference.
+def _clamped(entry: ir.Expr, tensor: ir.Tensor) -> ir.Expr:
+    """An entry of a coordinate, clamped to a tensor, as in the reference.
 
     At `at` itself, rules make tensors as large as the output, and every tensor has a first element. A shader
     is not given the sizes of one of several tensors, which may be absent.
     """
-    reads = [one for one in ir.walk(node) if isinstance(one, ir.Load)]
-    reads = [one for one in reads if one.coordinate != ir.AT and not is_first(one.coordinate)]
-    new: dict[ir.Expr, ir.Expr] = {
-        one: replace(one, coordinate=_clamped(one)) for one in reads if one.tensor.index is None
-    }
-    return ir.substitute(node, new)
-
-
-def _clamped(read: ir.Load) -> ir.Expr:
-    sizes, rank = (ir.Field(read.tensor, name, type_) for name, type_ in _SHAPE)
-    match read.coordinate:
-        case ir.Reduce("list", (ir.Loop(d, condition=None),), entry):
-            pass
-        case sequence:
-            d = ir.Local("d", ir.INT)
-            entry = ir.Index(sequence, d)
-    last = ir.Binary("-", ir.Index(sizes, d), ir.ONE, ir.INT)
+    size = ir.Index(ir.Field(tensor, "Sizes", ir.INTS), _DIMENSION)
     first = ir.Call("max", (entry, ir.ZERO), ir.INT)
-    return ir.Reduce("list", (ir.Loop(d, ir.ZERO, rank),), ir.Call("min", (first, last), ir.INT), ir.INTS)
+    return ir.Call("min", (first, ir.Binary("-", size, ir.ONE, ir.INT)), ir.INT)
 
 
 def _reciprocal(divisor: ir.Expr) -> ir.Expr:

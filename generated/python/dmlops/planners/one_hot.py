@@ -40,7 +40,7 @@ def inputs(desc: Any, index: int) -> Definition:
     values_sizes = desc.ValuesTensor.Sizes
     return Definition(
         tensors=tensors,
-        lists=[limited(values_sizes)],
+        lists=[limited(desc.IndicesTensor.Sizes), limited(values_sizes)],
         numbers=[
             desc.Axis, entry(desc.OutputTensor.Sizes, desc.Axis),
             max((d for d in range(len(values_sizes)) if values_sizes[d] > 1), default=0),

@@ -38,7 +38,7 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     return Definition(
         tensors=tensors,
-        lists=[limited(input_sizes)],
+        lists=[limited(desc.SequenceLengthsTensor.Sizes), limited(input_sizes)],
         numbers=[desc.Axis, entry(input_sizes, desc.Axis) + 1],
     )
 
