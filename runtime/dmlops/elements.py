@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import as_float
 from .enums import TensorDataType
 
 _LIMITS = {np.dtype(kind + size): np.iinfo(kind + size) for kind in ("int", "uint") for size in ("32", "64")}
@@ -62,7 +61,8 @@ def from_bits(value: Any, data_type: TensorDataType) -> Any:
 
 def single(value: float) -> Any:
     """A FLOAT member in single precision, as the ABI stores it."""
-    return np.float32(as_float(value))
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def part(struct: Any, name: str) -> Any:
