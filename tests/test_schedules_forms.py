@@ -18,7 +18,6 @@ from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.contraction import Contraction
-from dmlgen.schedules.reduction import Reduction
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.separable import Mode, Separable
 from dmlgen.schedules.sliding import Sliding
@@ -429,7 +428,7 @@ WHOLE_TENSORS = Family(whole_tensor, has(Rows), {
     "greatest": (f"max(InputTensor[p] {ALL})", True),
     "sum": (f"sum(InputTensor[p] {ALL})", True),
     "made of two": (f"2.0 * max(abs(InputTensor[p]) {ALL}) + min(InputTensor[p] {ALL})", True),
-    "product": (f"product(InputTensor[p] {ALL})", False),
+    "product": (f"product(InputTensor[p] {ALL})", True),
     "of some": (f"max(InputTensor[p] {ALL} if InputTensor[p] > 0)", False),
     "one more": (f"max(InputTensor[p] {ALL}) + InputTensor[[0 for d in axes(InputTensor)]]", False),
     "twice": (f"max(InputTensor[p] {ALL})", "[2]", False),
@@ -497,13 +496,7 @@ LINE = (
 MOST = (REDUCED, 'most: "[extent[d] - 1 if reduced(d) else 1 for d in axes(InputTensor)]"')
 
 
-def of_reductions(variant: Variant) -> bool:
-    found = variant.form_of(Rows) is not None or variant.form_of(Reduction) is not None
-    assert found or variant.form is None
-    return found
-
-
-REDUCTIONS = Family(reduction, of_reductions, {
+REDUCTIONS = Family(reduction, has(Rows), {
     "softmax": (SOFTMAX, "exp(InputTensor[at] - Peak[here]) / Sum[here]", (REDUCED,), (), SOFT, True),
     "twice softmax": (SOFTMAX, "2 * exp(InputTensor[at] - Peak[here]) / Sum[here]", (REDUCED,), (), SOFT, True),
     "log-softmax": (SOFTMAX, "InputTensor[at] - (Peak[here] + log(Sum[here]))", (REDUCED,), (), SOFT, True),
@@ -530,10 +523,10 @@ REDUCTIONS = Family(reduction, of_reductions, {
     "one axis by replacing": (SOFTMAX, "exp(InputTensor[at] - Top[row]) / Total[row]", LINE, ALONG, False),
     "another element of the row": (SOFTMAX, f"InputTensor[here] / sum({ROW} {IN_ROW})", False),
     "all but the last": (SOFTMAX, f"InputTensor[at] - sum({ROW} for r in ndindex(most))", MOST, False),
-    "all but the greatest": (HARDMAX, f"First[here] != {OWN}", (REDUCED,), (FIRST,), False),
-    "mean of integers": ("REDUCE", f"convert(sum(float({ROW}) {IN_ROW}) / count, OutputTensor)", False),
+    "all but the greatest": (HARDMAX, f"First[here] != {OWN}", (REDUCED,), (FIRST,), True),
+    "mean of integers": ("REDUCE", f"convert(sum(float({ROW}) {IN_ROW}) / count, OutputTensor)", True),
     "of no type that rules demand": ("REDUCE", f"convert(sum({ROW} {IN_ROW}), OutputTensor)", (REDUCED,), (), "normalization", {}, False),
-    "difference of extremes": ("REDUCE", f"convert(max({ROW} {IN_ROW}) - min({ROW} {IN_ROW}), OutputTensor)", False),
+    "difference of extremes": ("REDUCE", f"convert(max({ROW} {IN_ROW}) - min({ROW} {IN_ROW}), OutputTensor)", True),
     "weighted": ("REDUCE", f"convert(sum(float(ravel_index(r, extent)) * float({ROW}) {IN_ROW}), OutputTensor)", False),
     "from the other end": ("REDUCE", f"convert(InputTensor[over([extent[d] - 1 for d in axes(InputTensor)])] + max({ROW} {IN_ROW}), OutputTensor)", False),
     "of magnitudes": ("ARGMAX", f"ravel_index(argmax(abs({ROW}) {IN_ROW}), extent)", False),
@@ -743,6 +736,7 @@ def test_regions_add_up_selected_terms_and_have_a_vector_axis() -> None:
 
 def test_dynamic_quantization_depends_on_the_range_of_a_tensor() -> None:
     form = operators_with(Rows)["DYNAMIC_QUANTIZE_LINEAR"]
-    assert (form.source, [total.kind for total in form.totals]) == ("InputTensor", ["min", "max"])
-    assert list(form.each) == ["OutputTensor"]
-    assert list(form.of_rows) == ["OutputScaleTensor", "OutputZeroPointTensor"]
+    values = form.cases[None]
+    assert (form.source, [total.kind for total in values.totals]) == ("InputTensor", ["min", "max"])
+    assert list(values.each) == ["OutputTensor"]
+    assert list(values.of_rows) == ["OutputScaleTensor", "OutputZeroPointTensor"]

@@ -10,10 +10,6 @@ import pytest
 
 import dmlops
 from dmlops import TensorDesc, gpu
-from dmlops.gpu.plans.definition import plan_definition
-from dmlops.gpu.plans.planning import Planning, Refused
-from dmlops.gpu.plans.reasons import Reason
-from dmlops.planners.adam_optimizer import PLANNER
 from gpu_device import device, run_in_guard_zones
 from gpu_results import TOLERANCES, check_results, inputs_of
 from schedule_cases import changed
@@ -185,13 +181,3 @@ def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device
     desc = optimizer(of(kind, *sizes), of(kind, *sizes, strides=strides), (1, 1, 1, 1))
     assert passes(desc) == 1
     check_results(device, desc, drawn(desc) | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)})
-
-
-@pytest.mark.parametrize("steps", [(1, 1, 1, 3), (1, 3), (1, 1, 1, 2)])
-def test_tensors_that_no_rule_admits_are_refused(steps: tuple[int, ...]) -> None:
-    """Their shaders have no other pass, and count on the rules."""
-    whole = of("FLOAT32", 1, 1, 2, 3)
-    desc = optimizer(whole, whole, steps)
-    with pytest.raises(Refused) as caught:
-        plan_definition(Planning(), PLANNER.inputs(desc, 0), PLANNER.shader)
-    assert caught.value.reason == Reason.UNSUPPORTED_INDEXING

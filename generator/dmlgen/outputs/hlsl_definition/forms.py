@@ -8,13 +8,12 @@ from typing import Any
 from dmlgen.outputs.hlsl_definition.contraction import contraction_passes
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_definition.rows import reduction_pass, rows_pass
+from dmlgen.outputs.hlsl_definition.rows import rows_pass
 from dmlgen.outputs.hlsl_definition.separable import separable_pass
 from dmlgen.outputs.hlsl_definition.sliding import sliding_pass
 from dmlgen.outputs.hlsl_definition.sparse_sum import sparse_sum_passes
 from dmlgen.outputs.hlsl_definition.sums import sums_passes
 from dmlgen.schedules.contraction import Contraction
-from dmlgen.schedules.reduction import Reduction
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.separable import Separable
@@ -25,7 +24,6 @@ from dmlgen.schedules.sums import Sums
 PASSES: Mapping[type[FastForm], Callable[[ShaderPrinter, Any, int], FormPass]] = {
     Contraction: contraction_passes,
     Sliding: sliding_pass,
-    Reduction: reduction_pass,
     Rows: rows_pass,
     Separable: separable_pass,
     Sums: sums_passes,

@@ -31,7 +31,6 @@ from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import form_of, forms_of
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.reduction import Reduction
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.steps import in_step
 from dmlgen.schedules.sums import Sums
@@ -229,7 +228,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     assert defines is not None
     taken = frozenset() if functions is None else functions.names
     printer = ShaderPrinter(registry, operator, forms, taken)
-    is_by_rows = any(isinstance(one, Reduction | Rows) for one in forms)
+    is_by_rows = any(isinstance(one, Rows) for one in forms)
     passes = [] if is_by_rows else _own_passes(printer, operator, defines)
     faster = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
     fast = next(faster, None)

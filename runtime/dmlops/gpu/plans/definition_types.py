@@ -107,22 +107,20 @@ class SumsPass(NamedTuple):
 
 class RowsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes all outputs by rows of a tensor, `source`. `read` has a
-    bit for each tensor that is read, `spread` for those that may have an element for a whole row, `single`
-    for those with one element, `each` and `of_rows` for outputs as large as that tensor and for those with an
-    entry per row. `output` is one of these. `words` represent the totals of a row, in the type of elements.
-    `functions`: those of a reduction, 0 if it is none; `choosing` has a bit for each of them that chooses an
-    element."""
+    bit for each tensor that is read, `single` for those read at 0 only, `each` and `of_rows` for outputs as
+    large as that tensor and for those with an entry per row. `output` is one of these. `words` represent the
+    totals of a row, in the type of elements. There may be several `cases`; `choosing` has a bit for each of
+    them that chooses an element."""
 
     number: int = NONE
     source: int = NONE
     read: int = NONE
-    spread: int = NONE
     single: int = NONE
     each: int = NONE
     of_rows: int = NONE
     output: int = NONE
     words: int = NONE
-    functions: int = NONE
+    cases: int = NONE
     choosing: int = NONE
 
 
@@ -246,11 +244,10 @@ class Separable(NamedTuple):
 
 class Rows(NamedTuple):
     """`reduced`: for each dimension 1 if rows run along it, else 0; without statistics, they may run along
-    any. The `function` of a reduction; `decreasing`: of equally good elements, it chooses the last."""
+    any. `function` selects what is computed of each."""
 
     reduced: Sizes = ()
     function: int = 0
-    decreasing: bool = False
 
 
 class Definition(NamedTuple):

@@ -91,6 +91,8 @@ def shared(rows: RowShape, extent: int) -> Sharing:
     while not rows.is_reread and lanes > least and times(number, lanes) >= 2 * REDUCTION_BUSY:
         lanes //= 2
         unroll = REDUCTION_WHOLE_UNROLL
+    rounds = ceil_div(extent, lanes * unroll)
+    unroll = ceil_div(extent, lanes * rounds)  # so that the last round is as large as others
     threads = REDUCTION_MOST_THREADS // most * lanes
     return Sharing(extent, unroll, lanes, max(threads, REDUCTION_LEAST_THREADS))
 

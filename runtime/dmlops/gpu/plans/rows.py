@@ -28,11 +28,10 @@ from .loops import (
     repeats,
     vector_width,
 )
-from .operands import NO_MEMBER, PLACEHOLDER, Buffer, Tensor
+from .operands import NO_MEMBER, PLACEHOLDER, Buffer
 from .planning import Planning
 from .reasons import Reason
 from .row_sharing import RowShape, part_extent, shared
-from .tensors import is_double
 
 
 class RowsParams(NamedTuple):
@@ -55,40 +54,18 @@ class RowsParams(NamedTuple):
     rowLoops: Annotated[Dimensions, "REDUCED_RANK"]
 
 
-def is_involved(rows: RowsPass, place: int, tensor: Tensor) -> bool:
-    """Whether a tensor is read or written."""
-    return (rows.read | rows.each | rows.of_rows) >> place & 1 == 1 and tensor.is_present
-
-
-def fits(op: Definition, rows: RowsPass) -> bool:
-    """Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1;
-    single ones have size 1 throughout, and outputs have all elements that they should. The rules of all
-    operators see to it."""
-    source = op.tensors[rows.source]
-    for place, tensor in enumerate(op.tensors):
-        if is_involved(rows, place, tensor):
-            if len(tensor.sizes) != len(source.sizes):
-                return False
-            for d, size in enumerate(tensor.sizes):
-                is_of_row = rows.of_rows >> place & 1 == 1 and op.rows.reduced[d] == 1
-                whole = 1 if is_of_row or rows.single >> place & 1 == 1 else source.sizes[d]
-                if size != whole and (size != 1 or rows.read >> place & 1 == 0):
-                    return False
-    return True
-
-
 def loops_along(op: Definition, rows: RowsPass, flag: int, in_order: bool) -> Loops:
     """The dimensions that rows run along (`flag` 1), or the others (0), merged; at least one loop. They are
     `in_order`, or sorted by the strides of the tensor that rows are of. Strides are those of all tensors, 0
     where all neighbors are the same element or if a tensor is not involved, and of that tensor again."""
-    source = op.tensors[rows.source]
+    source, involved = op.tensors[rows.source], rows.read | rows.each | rows.of_rows
     loops: Loops = []
     for axis, reduced in enumerate(op.rows.reduced):
         if reduced == flag:
             strides: Row = []
             for place, tensor in enumerate(op.tensors):
-                is_along = is_involved(rows, place, tensor) and tensor.sizes[axis] > 1
-                strides.append(tensor.strides[axis] if is_along else 0)
+                is_along = tensor.is_present and involved >> place & 1 == 1 and rows.single >> place & 1 == 0
+                strides.append(tensor.strides[axis] if is_along and tensor.sizes[axis] > 1 else 0)
             strides.append(source.strides[axis])
             loops.append(Loop(source.sizes[axis], strides))
     loops.append(lone(len(op.tensors) + 1, 0))
@@ -102,48 +79,31 @@ def of_tensors(loops: Loops) -> Dimensions:
     return dimensions([Loop(loop.size, loop.strides[:-1]) for loop in loops])
 
 
-def vector_loop(kept: Loops, reduced: Loops, is_across: bool) -> Loop:
-    """The loop that vectors are along."""
-    return kept[-1] if is_across else reduced[-1]
-
-
-def in_vectors(loops: Loops, vector: int) -> Loops:
-    """The loops with an innermost one over vectors of so many elements."""
-    vectors: Loops = loops[:-1]
-    vectors.append(in_steps(loops[-1], vector))
-    return vectors
-
-
 def define_vectors(
     out: Planning, op: Definition, rows: RowsPass, kept: Loops, reduced: Loops, is_across: bool
 ) -> int:
     """The macros of how tensors are accessed, along a row or across rows, and the elements of a vector:
     adjacent ones in the rows' tensor and in all outputs of its size; 1 if threads would have nothing to
     do."""
-    inner = vector_loop(kept, reduced, is_across)
-    outer: Loops = [vector_loop(kept, reduced, not is_across)]
-    for loop in kept[:-1]:
-        outer.append(loop)
-    for loop in reduced[:-1]:
-        outer.append(loop)
-    has_vectors = not is_across or rows.each == 0 or repeats(kept) >= SATURATING_THREADS
-    vector = 0
+    inner, around = reduced[-1], kept[-1]
+    if is_across:
+        inner, around = kept[-1], reduced[-1]
+    vector = 1 if is_across and rows.each != 0 and repeats(kept) < SATURATING_THREADS else 0
     widths: Words = []
     for place, tensor in enumerate(op.tensors):
-        width = 1
-        if tensor.is_present and has_vectors:
-            others: Words = [loop.strides[place] for loop in outer]
-            width = vector_width(tensor.bits, inner.size, inner.strides[place], others)
-        widths.append(width)
+        others: Words = [around.strides[place]]
+        for loop in kept[:-1]:
+            others.append(loop.strides[place])
+        for loop in reduced[:-1]:
+            others.append(loop.strides[place])
+        widths.append(vector_width(tensor.bits, inner.size, inner.strides[place], others))
         if tensor.is_present and (rows.each >> place & 1 == 1 or place == rows.source):
-            vector = gcd(vector, width)
+            vector = gcd(vector, widths[place])
     for place, tensor in enumerate(op.tensors):
         if (rows.read | rows.each) >> place & 1 == 1:
-            is_packed = tensor.is_present and widths[place] >= vector
-            out.define(f"{tensor.macro}_VECTOR", vector if is_packed else 1)
-            if rows.spread >> place & 1 == 1:
-                is_one = all(loop.strides[place] == 0 for loop in reduced)
-                out.define(f"{tensor.macro}_SINGLE", int(is_one))
+            out.define(f"{tensor.macro}_VECTOR", vector if widths[place] >= vector else 1)
+        if rows.read >> place & 1 == 1:
+            out.define(f"{tensor.macro}_SINGLE", int(all(loop.strides[place] == 0 for loop in reduced)))
     out.define("VECTOR", vector)
     return vector
 
@@ -151,14 +111,9 @@ def define_vectors(
 def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> None:
     """One dispatch, or two if rows are split: one for totals of parts, and one for the outputs."""
     rows, source = shader.rows, op.tensors[shader.rows.source]
-    if is_double(op.tensors) or not fits(op, rows):
-        out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
-        return
     chooses = rows.choosing >> op.rows.function & 1 == 1
-    if rows.functions > 1:
+    if rows.cases > 1:
         out.define("FUNCTION", op.rows.function)
-    if chooses:
-        out.define("DECREASING", int(op.rows.decreasing))
     has_totals, has_elements = rows.words > 0, rows.each != 0
     kept = loops_along(op, rows, 0, False)
     reduced = loops_along(op, rows, 1, chooses)
@@ -169,10 +124,14 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: Co
         out.refuse(Reason.REDUCTION_TOO_LARGE, NO_MEMBER, repeats(reduced))
     is_across = repeats(kept) > 1 and kept[-1].strides[-1] < reduced[-1].strides[-1]
     vector = define_vectors(out, op, rows, kept, reduced, is_across)
-    abreast, along = vector if is_across else 1, 1 if is_across else vector
-    steps: Row = [stride % COUNT_LIMIT for stride in vector_loop(kept, reduced, is_across).strides[:-1]]
-    kept = in_vectors(kept, abreast)
-    reduced = in_vectors(reduced, along)
+    inner = kept[-1] if is_across else reduced[-1]
+    steps: Row = [stride % COUNT_LIMIT for stride in inner.strides[:-1]]
+    abreast = 1
+    if is_across:
+        abreast = vector
+        kept[-1] = in_steps(inner, vector)
+    else:
+        reduced[-1] = in_steps(inner, vector)
     shape = RowShape(repeats(kept), repeats(reduced), is_across, has_elements)
     extent = part_extent(shape)
     sharing = shared(shape, extent)
@@ -201,7 +160,7 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: Co
         out.define("UNROLL", sharing.unroll)
         out.define("EVEN", int(shape.extent % sharing.extent == 0 and sharing.extent % vectors == 0))
         if has_totals:
-            out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
+            out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS) and source.bits < 64))
             out.define("TURN", place + int(is_split))
             out.define("WHOLE", int(place == 0 and extent <= vectors))
         params = RowsParams(
