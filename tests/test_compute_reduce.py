@@ -144,7 +144,7 @@ SHAPES = [
     ((40000,), [0]),  # in parts, two passes
     ((2, 30001), [1]),
     ((70, 45), [0]),  # neighboring rows side by side
-    ((70, 48), [0]),  # several of them per thread
+    ((70, 48), [0]),
     ((4, 21, 10, 6), [1]),
     ((5000, 4), [0]),
     ((9000, 5), [0]),

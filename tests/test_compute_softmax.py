@@ -63,7 +63,7 @@ SHAPES = [
     ((2, 70004), [1]),  # in parts, two passes
     ((3, 30005), [1]),
     ((70, 45), [0]),  # neighboring sets side by side
-    ((5, 70, 24), [1]),  # several of them per thread
+    ((5, 70, 24), [1]),
     ((9000, 8), [0]),
     ((3, 4, 5, 6), [1, 3]),
     ((3, 4, 5, 8), [0, 2]),

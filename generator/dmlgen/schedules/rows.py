@@ -243,7 +243,7 @@ class _Reader:
         used = [one for one in self._statistics if one.name in parts]
         if not used:
             return Total(fold.kind, fold, takes_last)
-        if not self._totals:
+        if not self._totals or any(one.center for one in self._totals):
             raise Unfit
         last = self._totals[-1]
         match fold.kind, fold.body, last.kind:

@@ -22,13 +22,13 @@ _FUNCTIONS = {
 }
 """The functions that totals of a kind need."""
 _NUMBERS = {
-    "peak": "PeakOf(totals[s])",
-    "deviations": "SumOf(totals[s])",
-    "squares": "About(totals[s], {center}s[s]).{name}",
-    "argmin": "(int)totals[s].place",
-    "argmax": "(int)totals[s].place",
+    "peak": "PeakOf(totals)",
+    "deviations": "SumOf(totals)",
+    "squares": "About(totals, {center}).squares",
+    "argmin": "(int)totals.place",
+    "argmax": "(int)totals.place",
 }
-"""The value of a total in row `s`, if it is not just a number of that name."""
+"""The value of a total, if it is not just a number of that name."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,15 @@ class RowsCase:
     of_rows: tuple[tuple[ShaderTensor, str], ...]
 
     @property
-    def names(self) -> Mapping[str, str]:
-        """The names of totals by their kinds."""
-        return {one.kind: one.name for one in self.totals}
-
-    @property
     def chooses(self) -> bool:
         """Whether the total is the place of an element."""
-        return not {"argmin", "argmax"}.isdisjoint(self.names)
+        return any(one.kind in ("argmin", "argmax") for one in self.totals)
 
     @property
     def fields(self) -> Sequence[str]:
         """The numbers that represent a row or a part of one."""
-        more = ["count", "center"] if "squares" in self.names else ["place"] if self.chooses else []
-        return [*(one.name for one in self.totals), *more]
+        more = {"squares": ["count", "center"], "argmin": ["place"], "argmax": ["place"]}
+        return [field for one in self.totals for field in (one.name, *more.get(one.kind, ()))]
 
 
 @dataclass(frozen=True)
@@ -100,16 +95,14 @@ class RowsPass(FormPass):
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
-        each, of_rows = ([one.member for one, _ in some] for some in (self.case.each, self.case.of_rows))
         return (
             {
                 "number": self.number,
                 "source": self.source.member,
                 "read": [one.member for one in self.read],
                 "single": sorted(self.rows.single),
-                "each": each,
-                "of_rows": of_rows,
-                "output": [*each, *of_rows][0],
+                "each": [one.member for one, _ in self.case.each],
+                "of_rows": [one.member for one, _ in self.case.of_rows],
                 "words": max(len(one.fields) for one in self.cases),
                 "cases": len(self.cases),
                 "choosing": sum(1 << one.number for one in self.cases if one.chooses),
@@ -133,7 +126,7 @@ class RowsPass(FormPass):
 
     @property
     def in_float16(self) -> str:
-        return in_float16(self.tensors) if "exponentials" in self.case.names or not self.case.each else ""
+        return in_float16(self.tensors) if "peak" in self.case.fields or not self.case.each else ""
 
     @property
     def element(self) -> str:
@@ -206,24 +199,28 @@ def _total(printer: ShaderPrinter, values: RowValues, place: int, total: Total) 
     """A total. The greatest or least element is chosen by rank, which orders NaN."""
     for function in _FUNCTIONS.get(total.kind, ()):
         printer.use(function, printer.values(total.fold.body))
-    term = printer.value(_named(printer, values, total.fold.body), False)
+    name, term = _field(place, total), printer.value(_named(printer, values, total.fold.body), False)
     if total.kind == "argmin":
         term = f"Opposite({term})"
     if total.kind in ("argmin", "argmax"):
-        return ShaderTotal(f"total{place}", total.kind, "SortKey", "0", f"TiedRank({term})", total.takes_last)
+        return ShaderTotal(name, total.kind, "SortKey", "0", f"TiedRank({term})", total.takes_last)
     type_, start, _, _ = printer.running(total.fold, total.fold.body)
-    return ShaderTotal(f"total{place}", total.kind, type_, start, term, False)
+    return ShaderTotal(name, total.kind, type_, start, term, False)
+
+
+def _field(place: int, total: Total) -> str:
+    """The name of a total: its kind, where it is one of a pair."""
+    return f"total{place}" if total.kind == total.fold.kind else total.kind
 
 
 def _named(printer: ShaderPrinter, values: RowValues, node: ir.Expr) -> ir.Expr:
     """A value with the names of the schedule's locals in the shader."""
-    names = {one.name: f"{one.name}s[s]" for one in values.statistics}
+    names: dict[str, str] = {}
     for place, total in enumerate(values.totals):
-        name = f"total{place}"
-        number = _NUMBERS.get(total.kind, "totals[s].{name}")
-        names[name] = number.format(name=name, center=total.center)
+        number = _NUMBERS.get(total.kind, f"totals.{_field(place, total)}")
+        names[f"total{place}"] = number.format(center=total.center)
     for member, tensor in printer.tensors.items():
-        names |= {f"{member}Element": f"{tensor.local}Element", f"{member}OfRow": f"{tensor.local}OfRow[s]"}
+        names |= {f"{member}Element": f"{tensor.local}Element", f"{member}OfRow": f"{tensor.local}OfRow[0]"}
     known = {part for part in ir.walk(node) if isinstance(part, ir.Local) and part.name in names}
     return ir.substitute(node, {part: replace(part, name=names[part.name]) for part in known})
 

@@ -108,9 +108,8 @@ class SumsPass(NamedTuple):
 class RowsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes all outputs by rows of a tensor, `source`. `read` has a
     bit for each tensor that is read, `single` for those read at 0 only, `each` and `of_rows` for outputs as
-    large as that tensor and for those with an entry per row. `output` is one of these. `words` represent the
-    totals of a row, in the type of elements. There may be several `cases`; `choosing` has a bit for each of
-    them that chooses an element."""
+    large as that tensor and for those with an entry per row. `words` represent the totals of a row, in the
+    type of elements. There may be several `cases`; `choosing` has a bit for each that chooses an element."""
 
     number: int = NONE
     source: int = NONE
@@ -118,7 +117,6 @@ class RowsPass(NamedTuple):
     single: int = NONE
     each: int = NONE
     of_rows: int = NONE
-    output: int = NONE
     words: int = NONE
     cases: int = NONE
     choosing: int = NONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .loops import (
+    ELEMENTWISE_BUSY,
     MULTIPROCESSORS,
     SATURATING_THREADS,
     ceil_div,
@@ -15,17 +16,13 @@ REDUCTION_LEAST_THREADS = 128  # NVIDIA H200: 32 at 1.01, 64 at 1.00, 256 at 0.9
 "threads in a group, at least"
 REDUCTION_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.93
 "threads in a group, at most"
-REDUCTION_UNROLL = 4  # NVIDIA H200: 2 at 0.96, 8 at 0.97
-"vectors that a thread has in flight"
-REDUCTION_WHOLE_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
-"the same where a row stays in registers, or is long and read again"
+REDUCTION_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
+"vectors that a thread has in flight, at most"
 REDUCTION_NEIGHBORS = 16  # NVIDIA H200: 8 at 0.97 to 1.01, 32 at 0.90 to 1.02
-"adjacent rows, or vectors of rows, whose elements are loaded together"
-REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.46 to 1.00
-"threads that keep a GPU busy throughout; with twice as many, fewer share a row"
-REDUCTION_LONG = 3  # NVIDIA H200: rows that take 4 are 1.25 to 1.7 times as fast split
-"rounds of loads by the largest group that a row takes, at most, if it is not split"
-REDUCTION_REREAD_LONG = 5  # NVIDIA H200: split, rows that take 5 are at 0.81 to 0.93, 8 at 0.95 to 1.24
+"adjacent rows whose elements are loaded together"
+REDUCTION_LONG = 12  # NVIDIA H200: rows of 16 are 1.25 to 1.7 times as fast split
+"vectors that each thread of the largest group takes of a row, at most, if it is not split"
+REDUCTION_REREAD_LONG = 20  # NVIDIA H200: split, rows of 20 are at 0.81 to 0.93, 32 at 0.95 to 1.24
 "the same where elements are read again"
 REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
 "groups that saturate a GPU; with fewer, rows are split into parts"
@@ -34,11 +31,8 @@ MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
 
 
 class RowShape(NamedTuple):
-    """The `number` of rows, or vectors of rows, and of vectors in a row, `extent`.
-
-    `is_across`: adjacent elements belong to different rows, and vectors to several of them. `is_reread`: the
-    elements of a row are needed again.
-    """
+    """The `number` of rows, and of vectors in a row, `extent`. `is_across`: adjacent elements belong to
+    different rows. `is_reread`: the elements of a row are needed again."""
 
     number: int
     extent: int
@@ -72,25 +66,22 @@ def most_lanes(rows: RowShape) -> int:
 
 
 def shared(rows: RowShape, extent: int) -> Sharing:
-    """Divides rows among threads in parts of `extent` vectors. Every thread gets something to load, and has
-    more vectors in flight where a row is long or stays in registers. If there are few rows, more threads
-    share each, with fewer vectors per thread; if there are many, fewer threads do. It ends because each loop
-    only raises or only lowers `lanes`, within bounds."""
+    """Divides rows among threads in parts of `extent` vectors. Every thread gets something to load. If there
+    are few rows, more threads share each, with fewer vectors per thread; if there are many, fewer threads do.
+    It ends because each loop only raises or only lowers `lanes`, within bounds."""
     most = most_lanes(rows)
     number = times(rows.number, ceil_div(rows.extent, extent))
-    is_whole = not rows.is_across and extent <= most * REDUCTION_WHOLE_UNROLL
-    is_deep = rows.is_across and rows.is_reread and rows.extent > most * REDUCTION_WHOLE_UNROLL
-    unroll = REDUCTION_WHOLE_UNROLL if is_whole or is_deep else REDUCTION_UNROLL
+    unroll = REDUCTION_UNROLL
     lanes = ceil_div(extent, unroll)
     # NVIDIA H200: without it, small normalizations are at 0.64 to 0.99; twice the threads at 0.89 to 1.01
-    while is_whole and unroll > 1 and 2 * lanes <= most and times(number, lanes) < SATURATING_THREADS:
+    while unroll > 1 and 2 * lanes <= most and times(number, lanes) < SATURATING_THREADS:
         unroll //= 2
         lanes = ceil_div(extent, unroll)
     lanes = min(most, power_of_two(lanes))
     least = 1 if rows.is_across else REDUCTION_LEAST_THREADS
-    while not rows.is_reread and lanes > least and times(number, lanes) >= 2 * REDUCTION_BUSY:
+    # NVIDIA H200: without it, sums are at 0.46 to 1.00; from half as many threads on, at 0.75 to 1.07
+    while not rows.is_reread and lanes > least and times(number, lanes) >= 2 * ELEMENTWISE_BUSY:
         lanes //= 2
-        unroll = REDUCTION_WHOLE_UNROLL
     rounds = ceil_div(extent, lanes * unroll)
     unroll = ceil_div(extent, lanes * rounds)  # so that the last round is as large as others
     threads = REDUCTION_MOST_THREADS // most * lanes
@@ -99,16 +90,17 @@ def shared(rows: RowShape, extent: int) -> Sharing:
 
 def part_extent(rows: RowShape) -> int:
     """The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are
-    short: the largest group takes at most so many rounds of loads. Where elements are read again, splitting
-    takes another dispatch, and pays only for longer and fewer rows."""
+    short. Where elements are read again, splitting takes another dispatch, and pays only for longer and fewer
+    rows."""
     sharing = shared(rows, rows.extent)
     groups = ceil_div(rows.number * sharing.lanes, sharing.threads)
     parts = ceil_div(rows.extent, sharing.lanes * sharing.unroll * MAX_BLOCKS)
-    most = most_lanes(rows) * sharing.unroll
+    lanes = most_lanes(rows)
+    most = lanes * sharing.unroll
     least = most if rows.is_across else REDUCTION_LEAST_THREADS * sharing.unroll
     enough = MULTIPROCESSORS if rows.is_reread else REDUCTION_GROUPS
-    rounds = REDUCTION_REREAD_LONG if rows.is_reread else REDUCTION_LONG
-    if rows.extent > most * rounds and groups < enough:
+    long = REDUCTION_REREAD_LONG if rows.is_reread else REDUCTION_LONG
+    if rows.extent > lanes * long and groups < enough:
         parts = max(min(ceil_div(REDUCTION_GROUPS, groups), ceil_div(rows.extent, least)), parts)
     if parts == 1:
         return rows.extent

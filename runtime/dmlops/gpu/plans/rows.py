@@ -10,7 +10,6 @@ from .capabilities import Capability
 from .definition_types import Definition, DefinitionShader, RowsPass
 from .loops import (
     COUNT_LIMIT,
-    SATURATING_THREADS,
     CommonConstants,
     Dimensions,
     Lists,
@@ -40,7 +39,6 @@ class RowsParams(NamedTuple):
     elements: Words
     scalars: Words
     rowCount: int
-    "or vectors of rows"
     rowVectors: int
     partVectors: int
     "of a part of a row"
@@ -79,24 +77,16 @@ def of_tensors(loops: Loops) -> Dimensions:
     return dimensions([Loop(loop.size, loop.strides[:-1]) for loop in loops])
 
 
-def define_vectors(
-    out: Planning, op: Definition, rows: RowsPass, kept: Loops, reduced: Loops, is_across: bool
-) -> int:
-    """The macros of how tensors are accessed, along a row or across rows, and the elements of a vector:
-    adjacent ones in the rows' tensor and in all outputs of its size; 1 if threads would have nothing to
-    do."""
-    inner, around = reduced[-1], kept[-1]
-    if is_across:
-        inner, around = kept[-1], reduced[-1]
-    vector = 1 if is_across and rows.each != 0 and repeats(kept) < SATURATING_THREADS else 0
+def define_vectors(out: Planning, op: Definition, rows: RowsPass, kept: Loops, reduced: Loops) -> int:
+    """The macros of how tensors are accessed along a row, and the elements of a vector: adjacent ones in the
+    rows' tensor and in all outputs of its size."""
+    vector = 0
     widths: Words = []
     for place, tensor in enumerate(op.tensors):
-        others: Words = [around.strides[place]]
-        for loop in kept[:-1]:
-            others.append(loop.strides[place])
+        others: Words = [loop.strides[place] for loop in kept]
         for loop in reduced[:-1]:
             others.append(loop.strides[place])
-        widths.append(vector_width(tensor.bits, inner.size, inner.strides[place], others))
+        widths.append(vector_width(tensor.bits, reduced[-1].size, reduced[-1].strides[place], others))
         if tensor.is_present and (rows.each >> place & 1 == 1 or place == rows.source):
             vector = gcd(vector, widths[place])
     for place, tensor in enumerate(op.tensors):
@@ -123,15 +113,8 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: Co
     if repeats(reduced) >= COUNT_LIMIT // 2:
         out.refuse(Reason.REDUCTION_TOO_LARGE, NO_MEMBER, repeats(reduced))
     is_across = repeats(kept) > 1 and kept[-1].strides[-1] < reduced[-1].strides[-1]
-    vector = define_vectors(out, op, rows, kept, reduced, is_across)
-    inner = kept[-1] if is_across else reduced[-1]
-    steps: Row = [stride % COUNT_LIMIT for stride in inner.strides[:-1]]
-    abreast = 1
-    if is_across:
-        abreast = vector
-        kept[-1] = in_steps(inner, vector)
-    else:
-        reduced[-1] = in_steps(inner, vector)
+    steps: Row = [stride % COUNT_LIMIT for stride in reduced[-1].strides[:-1]]
+    reduced[-1] = in_steps(reduced[-1], define_vectors(out, op, rows, kept, reduced))
     shape = RowShape(repeats(kept), repeats(reduced), is_across, has_elements)
     extent = part_extent(shape)
     sharing = shared(shape, extent)
@@ -140,8 +123,8 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: Co
     if has_totals:
         partial = Buffer(PLACEHOLDER, 0)
         if is_split:
-            words = rows.words * shape.number * abreast
-            partial = out.scratch((8 if source.bits == 64 else 4) * words * parts)
+            bytes_ = (8 if source.bits == 64 else 4) * rows.words
+            partial = out.scratch(bytes_ * shape.number * parts)
         out.write(partial)
     out.define("ADJACENT_ROWS", int(is_across))
     out.define("KEPT_RANK", len(kept))
