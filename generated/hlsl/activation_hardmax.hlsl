@@ -12,8 +12,9 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
+//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
 //              partial; else 0
@@ -21,7 +22,6 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   DECREASING  1 if the last of equally good elements is taken, 0 if the first
 //   TURN       0 if groups work on whole rows; if on parts of rows, in two dispatches: 1 to store the totals of parts
 //              in scratch, 2 to compute outputs from these
 //   WHOLE      1 if a row, or a part of one with TURN 1, has REDUCTION_THREADS * UNROLL vectors at most, so that it
@@ -57,27 +57,15 @@
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
-#define CHOOSES 1  // the result is an element's index
-#define RANKS 1  // elements are compared by rank
-#if !RANKS
-typedef INPUT_VALUE StateValue;
-#elif INPUT_BITS == 64
-typedef uint64_t StateValue;
+// Integers that sort like elements
+#if INPUT_BITS == 64
+typedef uint64_t SortKey;
 #else
-typedef uint StateValue;
+typedef uint SortKey;
 #endif
 
 // The totals of a row, or of a part of it
-struct State
-{
-    StateValue value;
-#if CHOOSES
-    uint index;
-#if INPUT_BITS == 64
-    uint reserved;
-#endif
-#endif
-};
+struct State { SortKey total0, place; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -91,8 +79,7 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    uint rowCount;  // or vectors of rows
-    uint rowVectors;
+    uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
@@ -123,21 +110,13 @@ uint TiedRank(float x)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-#if ADJACENT_ROWS
-#define ABREAST VECTOR  // rows that a thread works on
-#define ALONG 1  // elements of each in a vector
-#else
-#define ABREAST 1
-#define ALONG VECTOR
-#endif
-
 struct Position
 {
     uint input;
     uint output;
 };
 
-// Where a row, or a vector of rows, starts
+// Where a row starts
 Position LocateRow(uint item)
 {
     Position position = { 0, 0 };
@@ -169,12 +148,12 @@ Position LocateVector(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
+void LoadInputElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
     {
-        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
             values[k + l] = (INPUT_VALUE)elements[l];
@@ -199,70 +178,70 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-State StateOf(StateValue value, uint index)
+State Neutral()
 {
     State state = (State)0;
-    state.value = value;
-#if CHOOSES
-    state.index = index;
-#endif
+    state.total0 = 0;
     return state;
 }
 
-static const StateValue NEUTRAL = (StateValue)0;
-StateValue Map(INPUT_VALUE element) { return TiedRank(element); }
-bool IsBetter(State a, State b) { return a.value == b.value ? (a.index < b.index) != DECREASING : a.value > b.value; }
-State Combine(State a, State b) { if (IsBetter(b, a)) return b; return a; }
-State Append(State a, State b) { if (DECREASING ? b.value >= a.value : b.value > a.value) return b; return a; }
+// Includes an element, the one with that number in its row
+State Append(State a, float inputElement, uint place)
+{
+    const SortKey term0 = TiedRank(inputElement);
+    if (term0 > a.total0)
+    {
+        a.total0 = term0;
+        a.place = place;
+    }
+    return a;
+}
 
-State Neutral() { return StateOf(NEUTRAL, 0); }
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    if (b.total0 > a.total0 || (b.total0 == a.total0 && b.place < a.place))
+    {
+        a.total0 = b.total0;
+        a.place = b.place;
+    }
+    return a;
+}
 
 #if WAVES
 State ReadState(State state, uint lane)
 {
-    state.value = WaveReadLaneAt(state.value, lane);
-#if CHOOSES
-    state.index = WaveReadLaneAt(state.index, lane);
-#endif
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+    state.place = WaveReadLaneAt(state.place, lane);
     return state;
 }
 #endif
 
-groupshared State memory[ABREAST][NUM_THREADS];
+groupshared State memory[NUM_THREADS];
 
-// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
-// two are combined alike in either order. All threads of the group must call it.
-void JoinLanes(inout State own[ABREAST], uint thread)
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on, so that all get the result. All
+// threads of the group must call it.
+State JoinLanes(State own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
-        State other[ABREAST];
-        uint s;
+        State other;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
-        {
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
-        }
+            other = ReadState(own, WaveGetLaneIndex() ^ distance * step);
         else
 #endif
         {
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own[s];
+            memory[thread] = own;
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = memory[s][thread ^ distance * step];
+            other = memory[thread ^ distance * step];
         }
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            own[s] = Combine(own[s], other[s]);
+        own = Combine(own, other);
     }
+    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -272,19 +251,16 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint parts = TURN == 0 ? 1 : partCount;
     const uint part = number % parts, block = number / parts;
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
-    uint u, k, s, item;
-    INPUT_VALUE inputBlock[UNROLL][VECTOR];
+    uint u, k, item;
+    float inputBlock[UNROLL][VECTOR];
 
-    State totals[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        totals[s] = Neutral();
+    State totals = Neutral();
 #if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -293,50 +269,35 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
         }
+        State ofBlock = Neutral();
         [unroll]
-        for (s = 0; s < ABREAST; s++)
+        for (u = 0; u < UNROLL; u++)
         {
-            State ofBlock = Neutral();
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             [unroll]
-            for (u = 0; u < UNROLL; u++)
+            for (k = 0; k < VECTOR; k++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    break;
-                [unroll]
-                for (k = 0; k < ALONG; k++)
-                {
-                    const INPUT_VALUE inputElement = inputBlock[u][s + k];
-
-                    ofBlock = Append(ofBlock, StateOf(Map(inputElement), (item + u * REDUCTION_THREADS) * ALONG + k));
-                }
+                ofBlock = Append(ofBlock, inputBlock[u][k], (item + u * REDUCTION_THREADS) * VECTOR + k);
             }
-
-            if (WHOLE)
-                totals[s] = ofBlock;
-            else
-                totals[s] = Append(totals[s], ofBlock);
         }
+
+        if (WHOLE)
+            totals = ofBlock;
+        else
+            totals = Combine(totals, ofBlock);
     }
 #else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            totals[s] = Append(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
-    }
+        totals = Combine(totals, scratch[item * rowCount + min(own, rowCount - 1)]);
 #endif
-    JoinLanes(totals, thread);
+    totals = JoinLanes(totals, thread);
     if (own >= rowCount)
         return;
 #if TURN == 1
     if (lane == 0)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
-    }
+        scratch[part * rowCount + own] = totals;
     return;
 #endif
 
@@ -347,9 +308,7 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
+            if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -361,11 +320,10 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    s = k / ALONG;
-                    const INPUT_VALUE inputElement = inputBlock[u][k];
+                    const float inputElement = inputBlock[u][k];
 
-                    outputValues[k] = (OUTPUT_VALUE)((item + u * REDUCTION_THREADS) * ALONG
-                        + k % ALONG == totals[s].index);
+                    const int placeOfElement = (int)((item + u * REDUCTION_THREADS) * VECTOR + k);
+                    outputValues[k] = (OUTPUT_VALUE)(placeOfElement == (int)totals.place);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

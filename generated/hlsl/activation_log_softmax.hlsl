@@ -12,8 +12,9 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
+//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
 //              partial; else 0
@@ -58,10 +59,7 @@ typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
-struct State
-{
-    float total0, total1;
-};
+struct State { REAL_VALUE peak, exponentials; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -75,8 +73,7 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    uint rowCount;  // or vectors of rows
-    uint rowVectors;
+    uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
@@ -269,21 +266,13 @@ float Log(float x)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-#if ADJACENT_ROWS
-#define ABREAST VECTOR  // rows that a thread works on
-#define ALONG 1  // elements of each in a vector
-#else
-#define ABREAST 1
-#define ALONG VECTOR
-#endif
-
 struct Position
 {
     uint input;
     uint output;
 };
 
-// Where a row, or a vector of rows, starts
+// Where a row starts
 Position LocateRow(uint item)
 {
     Position position = { 0, 0 };
@@ -320,7 +309,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
     {
-        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
             values[k + l] = (INPUT_VALUE)elements[l];
@@ -328,7 +317,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, float total) { return (OUTPUT_VALUE)total; }
+OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
 
 void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
@@ -345,73 +334,72 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-State Neutral()
-{
-    State state = (State)0;
-    state.total0 = asfloat(0xff800000u);
-    return state;
-}
-
 // What terms are compared with, instead of an infinite one
 float Finite(float x) { return IsInfinity(x) ? 0 : x; }
 
 // The maximum of terms; one that is NaN reaches the sum.
-float PeakOf(State state) { return IsNan(state.total1) ? state.total1 : state.total0; }
+float PeakOf(State state) { return IsNan(state.exponentials) ? state.exponentials : state.peak; }
 
-// Combines the totals of two parts of a row, in either order alike
+State Neutral()
+{
+    State state = (State)0;
+    state.peak = (REAL_VALUE)asfloat(0xff800000u);
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, float inputElement, uint place)
+{
+    const REAL_VALUE term0 = inputElement;
+    a.peak = max(a.peak, term0);
+    return a;
+}
+
+// Combines the totals of two parts of a row
 State Combine(State a, State b)
 {
     // Where its error grows, the weight is small.
-    const float weight = exp(-abs(Finite(a.total0) - Finite(b.total0)));
-    a.total1 = a.total0 < b.total0 ? b.total1 + a.total1 * weight : a.total1 + b.total1 * weight;
-    a.total0 = max(a.total0, b.total0);
+    const float weight = exp(-abs(Finite(a.peak) - Finite(b.peak)));
+    a.exponentials = a.peak < b.peak ? b.exponentials + a.exponentials * weight
+        : a.exponentials + b.exponentials * weight;
+    a.peak = max(a.peak, b.peak);
     return a;
 }
 
 #if WAVES
 State ReadState(State state, uint lane)
 {
-    state.total0 = WaveReadLaneAt(state.total0, lane);
-    state.total1 = WaveReadLaneAt(state.total1, lane);
+    state.peak = WaveReadLaneAt(state.peak, lane);
+    state.exponentials = WaveReadLaneAt(state.exponentials, lane);
     return state;
 }
 #endif
 
-groupshared State memory[ABREAST][NUM_THREADS];
+groupshared State memory[NUM_THREADS];
 
-// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
-// two are combined alike in either order. All threads of the group must call it.
-void JoinLanes(inout State own[ABREAST], uint thread)
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on, so that all get the result. All
+// threads of the group must call it.
+State JoinLanes(State own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
-        State other[ABREAST];
-        uint s;
+        State other;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
-        {
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
-        }
+            other = ReadState(own, WaveGetLaneIndex() ^ distance * step);
         else
 #endif
         {
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own[s];
+            memory[thread] = own;
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = memory[s][thread ^ distance * step];
+            other = memory[thread ^ distance * step];
         }
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            own[s] = Combine(own[s], other[s]);
+        own = Combine(own, other);
     }
+    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -421,19 +409,16 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint parts = TURN == 0 ? 1 : partCount;
     const uint part = number % parts, block = number / parts;
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
-    uint u, k, s, item;
+    uint u, k, item;
     float inputBlock[UNROLL][VECTOR];
 
-    State totals[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        totals[s] = Neutral();
+    State totals = Neutral();
 #if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -442,73 +427,54 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
+        }
+        State ofBlock = Neutral();
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (EVEN || item + u * REDUCTION_THREADS < end)
+            [unroll]
+            for (k = 0; k < VECTOR; k++)
+            {
+                ofBlock = Append(ofBlock, inputBlock[u][k], (item + u * REDUCTION_THREADS) * VECTOR + k);
+            }
         }
         [unroll]
-        for (s = 0; s < ABREAST; s++)
+        for (u = 0; u < UNROLL; u++)
         {
-            State ofBlock = Neutral();
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             [unroll]
-            for (u = 0; u < UNROLL; u++)
+            for (k = 0; k < VECTOR; k++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
-                [unroll]
-                for (k = 0; k < ALONG; k++)
-                {
-                    const float inputElement = inputBlock[u][s + k];
+                const float inputElement = inputBlock[u][k];
 
-                    ofBlock.total0 = max(ofBlock.total0, inputElement);
-                }
+                const float power = ExpShifted(inputElement - Finite(ofBlock.peak));
+                ofBlock.exponentials += power;
             }
-            [unroll]
-            for (u = 0; u < UNROLL; u++)
-            {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
-                [unroll]
-                for (k = 0; k < ALONG; k++)
-                {
-                    const float inputElement = inputBlock[u][s + k];
-
-                    const float power = ExpShifted(inputElement - Finite(ofBlock.total0));
-                    ofBlock.total1 += power;
-                }
-            }
-
-            if (WHOLE)
-                totals[s] = ofBlock;
-            else
-                totals[s] = Combine(totals[s], ofBlock);
         }
+
+        if (WHOLE)
+            totals = ofBlock;
+        else
+            totals = Combine(totals, ofBlock);
     }
 #else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            totals[s] = Combine(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
-    }
+        totals = Combine(totals, scratch[item * rowCount + min(own, rowCount - 1)]);
 #endif
-    JoinLanes(totals, thread);
+    totals = JoinLanes(totals, thread);
     if (own >= rowCount)
         return;
 #if TURN == 1
     if (lane == 0)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
-    }
+        scratch[part * rowCount + own] = totals;
     return;
 #endif
 
-    float rowPeaks[ABREAST], rowSums[ABREAST], row2s[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        rowPeaks[s] = IsInfinity(PeakOf(totals[s])) ? (REAL_VALUE)0.0f : PeakOf(totals[s]);
-        rowSums[s] = totals[s].total1;
-        row2s[s] = Log(rowSums[s]);
-    }
+    const float rowPeak = IsInfinity(PeakOf(totals)) ? (REAL_VALUE)0.0f : PeakOf(totals);
+    const float rowSum = totals.exponentials;
+    const float row2 = Log(rowSum);
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -517,9 +483,7 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
+            if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -531,10 +495,9 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
 
-                    outputValues[k] = (OUTPUT_VALUE)(inputElement - rowPeaks[s] - row2s[s]);
+                    outputValues[k] = (OUTPUT_VALUE)(inputElement - rowPeak - row2);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -13,8 +13,9 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
+//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
 //              partial; else 0
@@ -90,8 +91,7 @@ struct Dimension
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
     float learningRate, beta2, beta1, epsilon;
-    uint rowCount;  // or vectors of rows
-    uint rowVectors;
+    uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
@@ -292,14 +292,6 @@ void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
     outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
 }
 
-#if ADJACENT_ROWS
-#define ABREAST VECTOR  // rows that a thread works on
-#define ALONG 1  // elements of each in a vector
-#else
-#define ABREAST 1
-#define ALONG VECTOR
-#endif
-
 struct Position
 {
     uint inputParameters;
@@ -312,7 +304,7 @@ struct Position
     uint outputSecondMoment;
 };
 
-// Where a row, or a vector of rows, starts
+// Where a row starts
 Position LocateRow(uint item)
 {
     Position position = { 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -361,8 +353,8 @@ void LoadInputParametersElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_PARAMETERS_VECTOR)
     {
-        const InputParametersElements elements = inputParametersTensor[(offset + k * inputParametersStep)
-            / INPUT_PARAMETERS_VECTOR];
+        const InputParametersElements elements = inputParametersTensor[(offset
+            + (INPUT_PARAMETERS_SINGLE ? 0 : k * inputParametersStep)) / INPUT_PARAMETERS_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_PARAMETERS_VECTOR; l++)
             values[k + l] = (INPUT_PARAMETERS_VALUE)elements[l];
@@ -374,8 +366,8 @@ void LoadInputFirstMomentElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_FIRST_MOMENT_VECTOR)
     {
-        const InputFirstMomentElements elements = inputFirstMomentTensor[(offset + k * inputFirstMomentStep)
-            / INPUT_FIRST_MOMENT_VECTOR];
+        const InputFirstMomentElements elements = inputFirstMomentTensor[(offset
+            + (INPUT_FIRST_MOMENT_SINGLE ? 0 : k * inputFirstMomentStep)) / INPUT_FIRST_MOMENT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_FIRST_MOMENT_VECTOR; l++)
             values[k + l] = (INPUT_FIRST_MOMENT_VALUE)elements[l];
@@ -388,7 +380,8 @@ void LoadInputSecondMomentElements(uint offset, out float values[VECTOR])
     for (uint k = 0; k < VECTOR; k += INPUT_SECOND_MOMENT_VECTOR)
     {
         const InputSecondMomentElements elements =
-            inputSecondMomentTensor[(offset + k * inputSecondMomentStep) / INPUT_SECOND_MOMENT_VECTOR];
+            inputSecondMomentTensor[(offset + (INPUT_SECOND_MOMENT_SINGLE ? 0 : k * inputSecondMomentStep))
+            / INPUT_SECOND_MOMENT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_SECOND_MOMENT_VECTOR; l++)
             values[k + l] = (INPUT_SECOND_MOMENT_VALUE)elements[l];
@@ -400,7 +393,8 @@ void LoadGradientElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += GRADIENT_VECTOR)
     {
-        const GradientElements elements = gradientTensor[(offset + k * gradientStep) / GRADIENT_VECTOR];
+        const GradientElements elements = gradientTensor[(offset + (GRADIENT_SINGLE ? 0 : k * gradientStep))
+            / GRADIENT_VECTOR];
         [unroll]
         for (uint l = 0; l < GRADIENT_VECTOR; l++)
             values[k + l] = (GRADIENT_VALUE)elements[l];
@@ -412,8 +406,8 @@ void LoadTrainingStepElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += TRAINING_STEP_VECTOR)
     {
-        const TrainingStepElements elements = trainingStepTensor[(offset + k * trainingStepStep)
-            / TRAINING_STEP_VECTOR];
+        const TrainingStepElements elements = trainingStepTensor[(offset
+            + (TRAINING_STEP_SINGLE ? 0 : k * trainingStepStep)) / TRAINING_STEP_VECTOR];
         [unroll]
         for (uint l = 0; l < TRAINING_STEP_VECTOR; l++)
             values[k + l] = (TRAINING_STEP_VALUE)elements[l];
@@ -472,29 +466,25 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint parts = partCount;
     const uint part = number % parts, block = number / parts;
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
-    uint u, k, s, item;
+    uint u, k, item;
     float inputParametersBlock[UNROLL][VECTOR];
     float inputFirstMomentBlock[UNROLL][VECTOR];
     float inputSecondMomentBlock[UNROLL][VECTOR];
     float gradientBlock[UNROLL][VECTOR];
-    float trainingStepOfRow[VECTOR] = (float[VECTOR])0;
+    float trainingStepBlock[UNROLL][VECTOR];
+    float trainingStepOfRow[VECTOR];
     LoadTrainingStepElements(row.trainingStep, trainingStepOfRow);
     if (own >= rowCount)
         return;
 
-    float row0s[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        row0s[s] = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow[s]))
-            / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow[s]));
-    }
+    const float row0 = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow[0]))
+        / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow[0]));
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -503,10 +493,15 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputParametersElements(row.inputParameters + place.inputParameters, inputParametersBlock[u]);
-            LoadInputFirstMomentElements(row.inputFirstMoment + place.inputFirstMoment, inputFirstMomentBlock[u]);
-            LoadInputSecondMomentElements(row.inputSecondMoment + place.inputSecondMoment, inputSecondMomentBlock[u]);
-            LoadGradientElements(row.gradient + place.gradient, gradientBlock[u]);
+            LoadInputParametersElements(row.inputParameters + (INPUT_PARAMETERS_SINGLE ? 0 : place.inputParameters),
+                inputParametersBlock[u]);
+            LoadInputFirstMomentElements(row.inputFirstMoment
+                + (INPUT_FIRST_MOMENT_SINGLE ? 0 : place.inputFirstMoment), inputFirstMomentBlock[u]);
+            LoadInputSecondMomentElements(row.inputSecondMoment
+                + (INPUT_SECOND_MOMENT_SINGLE ? 0 : place.inputSecondMoment), inputSecondMomentBlock[u]);
+            LoadGradientElements(row.gradient + (GRADIENT_SINGLE ? 0 : place.gradient), gradientBlock[u]);
+            LoadTrainingStepElements(row.trainingStep + (TRAINING_STEP_SINGLE ? 0 : place.trainingStep),
+                trainingStepBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -520,14 +515,14 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    s = k / ALONG;
                     const float inputParametersElement = inputParametersBlock[u][k];
                     const float inputFirstMomentElement = inputFirstMomentBlock[u][k];
                     const float inputSecondMomentElement = inputSecondMomentBlock[u][k];
                     const float gradientElement = gradientBlock[u][k];
+                    const float trainingStepElement = trainingStepBlock[u][k];
 
                     outputParametersValues[k] = (OUTPUT_PARAMETERS_VALUE)(inputParametersElement
-                        - row0s[s] * ((REAL_VALUE)beta1 * inputFirstMomentElement
+                        - row0 * ((REAL_VALUE)beta1 * inputFirstMomentElement
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement)
                         / (Sqrt((REAL_VALUE)beta2 * inputSecondMomentElement
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement)

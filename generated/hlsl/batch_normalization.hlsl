@@ -13,7 +13,7 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
+//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
@@ -114,8 +114,7 @@ struct Dimension
 {
     Activation activations[ACTIVATION_COUNT];
     float epsilon;
-    uint rowCount;  // or vectors of rows
-    uint rowVectors;
+    uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
@@ -492,14 +491,6 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-#if ADJACENT_ROWS
-#define ABREAST VECTOR  // rows that a thread works on
-#define ALONG 1  // elements of each in a vector
-#else
-#define ABREAST 1
-#define ALONG VECTOR
-#endif
-
 struct Position
 {
     uint input;
@@ -510,7 +501,7 @@ struct Position
     uint output;
 };
 
-// Where a row, or a vector of rows, starts
+// Where a row starts
 Position LocateRow(uint item)
 {
     Position position = { 0, 0, 0, 0, 0, 0 };
@@ -555,7 +546,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
     {
-        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
             values[k + l] = (INPUT_VALUE)elements[l];
@@ -567,7 +558,7 @@ void LoadMeanElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += MEAN_VECTOR)
     {
-        const MeanElements elements = meanTensor[(offset + k * meanStep) / MEAN_VECTOR];
+        const MeanElements elements = meanTensor[(offset + (MEAN_SINGLE ? 0 : k * meanStep)) / MEAN_VECTOR];
         [unroll]
         for (uint l = 0; l < MEAN_VECTOR; l++)
             values[k + l] = (MEAN_VALUE)elements[l];
@@ -579,7 +570,8 @@ void LoadVarianceElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += VARIANCE_VECTOR)
     {
-        const VarianceElements elements = varianceTensor[(offset + k * varianceStep) / VARIANCE_VECTOR];
+        const VarianceElements elements = varianceTensor[(offset + (VARIANCE_SINGLE ? 0 : k * varianceStep))
+            / VARIANCE_VECTOR];
         [unroll]
         for (uint l = 0; l < VARIANCE_VECTOR; l++)
             values[k + l] = (VARIANCE_VALUE)elements[l];
@@ -591,7 +583,7 @@ void LoadScaleElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += SCALE_VECTOR)
     {
-        const ScaleElements elements = scaleTensor[(offset + k * scaleStep) / SCALE_VECTOR];
+        const ScaleElements elements = scaleTensor[(offset + (SCALE_SINGLE ? 0 : k * scaleStep)) / SCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < SCALE_VECTOR; l++)
             values[k + l] = (SCALE_VALUE)elements[l];
@@ -603,7 +595,7 @@ void LoadBiasElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += BIAS_VECTOR)
     {
-        const BiasElements elements = biasTensor[(offset + k * biasStep) / BIAS_VECTOR];
+        const BiasElements elements = biasTensor[(offset + (BIAS_SINGLE ? 0 : k * biasStep)) / BIAS_VECTOR];
         [unroll]
         for (uint l = 0; l < BIAS_VECTOR; l++)
             values[k + l] = (BIAS_VALUE)elements[l];
@@ -611,7 +603,7 @@ void LoadBiasElements(uint offset, out float values[VECTOR])
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, float total) { return (OUTPUT_VALUE)total; }
+OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
 
 void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
@@ -639,34 +631,18 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint parts = partCount;
     const uint part = number % parts, block = number / parts;
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
-    uint u, k, s, item;
+    uint u, k, item;
     float inputBlock[UNROLL][VECTOR];
     float meanBlock[UNROLL][VECTOR];
     float varianceBlock[UNROLL][VECTOR];
     float scaleBlock[UNROLL][VECTOR];
     float biasBlock[UNROLL][VECTOR];
-    float meanOfRow[VECTOR] = (float[VECTOR])0;
-#if MEAN_SINGLE
-    LoadMeanElements(row.mean, meanOfRow);
-#endif
-    float varianceOfRow[VECTOR] = (float[VECTOR])0;
-#if VARIANCE_SINGLE
-    LoadVarianceElements(row.variance, varianceOfRow);
-#endif
-    float scaleOfRow[VECTOR] = (float[VECTOR])0;
-#if SCALE_SINGLE
-    LoadScaleElements(row.scale, scaleOfRow);
-#endif
-    float biasOfRow[VECTOR] = (float[VECTOR])0;
-#if BIAS_SINGLE
-    LoadBiasElements(row.bias, biasOfRow);
-#endif
     if (own >= rowCount)
         return;
 
@@ -677,19 +653,11 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#if !MEAN_SINGLE
-            LoadMeanElements(row.mean + place.mean, meanBlock[u]);
-#endif
-#if !VARIANCE_SINGLE
-            LoadVarianceElements(row.variance + place.variance, varianceBlock[u]);
-#endif
-#if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
-#endif
-#if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasBlock[u]);
-#endif
+            LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
+            LoadMeanElements(row.mean + (MEAN_SINGLE ? 0 : place.mean), meanBlock[u]);
+            LoadVarianceElements(row.variance + (VARIANCE_SINGLE ? 0 : place.variance), varianceBlock[u]);
+            LoadScaleElements(row.scale + (SCALE_SINGLE ? 0 : place.scale), scaleBlock[u]);
+            LoadBiasElements(row.bias + (BIAS_SINGLE ? 0 : place.bias), biasBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -701,12 +669,11 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
-                    const float meanElement = MEAN_SINGLE ? meanOfRow[s] : meanBlock[u][k];
-                    const float varianceElement = VARIANCE_SINGLE ? varianceOfRow[s] : varianceBlock[u][k];
-                    const float scaleElement = SCALE_SINGLE ? scaleOfRow[s] : scaleBlock[u][k];
-                    const float biasElement = BIAS_SINGLE ? biasOfRow[s] : biasBlock[u][k];
+                    const float meanElement = meanBlock[u][k];
+                    const float varianceElement = varianceBlock[u][k];
+                    const float scaleElement = scaleBlock[u][k];
+                    const float biasElement = biasBlock[u][k];
 
                     outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - meanElement)
                         / Sqrt(varianceElement + (REAL_VALUE)epsilon) + biasElement, 0);

@@ -13,7 +13,7 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
+//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
@@ -74,10 +74,7 @@ typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
 typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientElements;
 
 // The totals of a row, or of a part of it
-struct State
-{
-    float total0, total1;
-};
+struct State { REAL_VALUE total0, total1; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputGradientElements> inputGradientTensor : register(t1);
@@ -100,8 +97,7 @@ struct Dimension
 {
     int product;
     float epsilon;
-    uint rowCount;  // or vectors of rows
-    uint rowVectors;
+    uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
@@ -198,14 +194,6 @@ void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
     outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_STORED)value;
 }
 
-#if ADJACENT_ROWS
-#define ABREAST VECTOR  // rows that a thread works on
-#define ALONG 1  // elements of each in a vector
-#else
-#define ABREAST 1
-#define ALONG VECTOR
-#endif
-
 struct Position
 {
     uint input;
@@ -218,7 +206,7 @@ struct Position
     uint outputBiasGradient;
 };
 
-// Where a row, or a vector of rows, starts
+// Where a row starts
 Position LocateRow(uint item)
 {
     Position position = { 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -267,7 +255,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
     {
-        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
             values[k + l] = (INPUT_VALUE)elements[l];
@@ -279,8 +267,8 @@ void LoadInputGradientElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_GRADIENT_VECTOR)
     {
-        const InputGradientElements elements = inputGradientTensor[(offset + k * inputGradientStep)
-            / INPUT_GRADIENT_VECTOR];
+        const InputGradientElements elements = inputGradientTensor[(offset
+            + (INPUT_GRADIENT_SINGLE ? 0 : k * inputGradientStep)) / INPUT_GRADIENT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_GRADIENT_VECTOR; l++)
             values[k + l] = (INPUT_GRADIENT_VALUE)elements[l];
@@ -292,7 +280,7 @@ void LoadMeanElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += MEAN_VECTOR)
     {
-        const MeanElements elements = meanTensor[(offset + k * meanStep) / MEAN_VECTOR];
+        const MeanElements elements = meanTensor[(offset + (MEAN_SINGLE ? 0 : k * meanStep)) / MEAN_VECTOR];
         [unroll]
         for (uint l = 0; l < MEAN_VECTOR; l++)
             values[k + l] = (MEAN_VALUE)elements[l];
@@ -304,7 +292,8 @@ void LoadVarianceElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += VARIANCE_VECTOR)
     {
-        const VarianceElements elements = varianceTensor[(offset + k * varianceStep) / VARIANCE_VECTOR];
+        const VarianceElements elements = varianceTensor[(offset + (VARIANCE_SINGLE ? 0 : k * varianceStep))
+            / VARIANCE_VECTOR];
         [unroll]
         for (uint l = 0; l < VARIANCE_VECTOR; l++)
             values[k + l] = (VARIANCE_VALUE)elements[l];
@@ -316,7 +305,7 @@ void LoadScaleElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += SCALE_VECTOR)
     {
-        const ScaleElements elements = scaleTensor[(offset + k * scaleStep) / SCALE_VECTOR];
+        const ScaleElements elements = scaleTensor[(offset + (SCALE_SINGLE ? 0 : k * scaleStep)) / SCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < SCALE_VECTOR; l++)
             values[k + l] = (SCALE_VALUE)elements[l];
@@ -341,10 +330,22 @@ void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTO
 State Neutral()
 {
     State state = (State)0;
+    state.total0 = (REAL_VALUE)0;
+    state.total1 = (REAL_VALUE)0;
     return state;
 }
 
-// Combines the totals of two parts of a row, in either order alike
+// Includes an element, the one with that number in its row
+State Append(State a, float inputElement, float inputGradientElement, float meanElement, uint place)
+{
+    const REAL_VALUE term0 = inputGradientElement;
+    a.total0 += term0;
+    const REAL_VALUE term1 = inputGradientElement * (inputElement - meanElement);
+    a.total1 += term1;
+    return a;
+}
+
+// Combines the totals of two parts of a row
 State Combine(State a, State b)
 {
     a.total0 += b.total0;
@@ -361,41 +362,31 @@ State ReadState(State state, uint lane)
 }
 #endif
 
-groupshared State memory[ABREAST][NUM_THREADS];
+groupshared State memory[NUM_THREADS];
 
-// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
-// two are combined alike in either order. All threads of the group must call it.
-void JoinLanes(inout State own[ABREAST], uint thread)
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on, so that all get the result. All
+// threads of the group must call it.
+State JoinLanes(State own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
-        State other[ABREAST];
-        uint s;
+        State other;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
-        {
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
-        }
+            other = ReadState(own, WaveGetLaneIndex() ^ distance * step);
         else
 #endif
         {
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own[s];
+            memory[thread] = own;
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = memory[s][thread ^ distance * step];
+            other = memory[thread ^ distance * step];
         }
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            own[s] = Combine(own[s], other[s]);
+        own = Combine(own, other);
     }
+    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -405,33 +396,22 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint parts = TURN == 0 ? 1 : partCount;
     const uint part = number % parts, block = number / parts;
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
-    uint u, k, s, item;
+    uint u, k, item;
     float inputBlock[UNROLL][VECTOR];
     float inputGradientBlock[UNROLL][VECTOR];
     float meanBlock[UNROLL][VECTOR];
     float varianceBlock[UNROLL][VECTOR];
     float scaleBlock[UNROLL][VECTOR];
-    float meanOfRow[VECTOR] = (float[VECTOR])0;
-#if MEAN_SINGLE
-    LoadMeanElements(row.mean, meanOfRow);
-#endif
-    float varianceOfRow[VECTOR] = (float[VECTOR])0;
+    float varianceOfRow[VECTOR];
     LoadVarianceElements(row.variance, varianceOfRow);
-    float scaleOfRow[VECTOR] = (float[VECTOR])0;
-#if SCALE_SINGLE
-    LoadScaleElements(row.scale, scaleOfRow);
-#endif
 
-    State totals[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        totals[s] = Neutral();
+    State totals = Neutral();
 #if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -440,79 +420,51 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
-#if !MEAN_SINGLE
-            LoadMeanElements(row.mean + place.mean, meanBlock[u]);
-#endif
+            LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
+            LoadInputGradientElements(row.inputGradient + (INPUT_GRADIENT_SINGLE ? 0 : place.inputGradient),
+                inputGradientBlock[u]);
+            LoadMeanElements(row.mean + (MEAN_SINGLE ? 0 : place.mean), meanBlock[u]);
         }
+        State ofBlock = Neutral();
         [unroll]
-        for (s = 0; s < ABREAST; s++)
+        for (u = 0; u < UNROLL; u++)
         {
-            State ofBlock = Neutral();
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             [unroll]
-            for (u = 0; u < UNROLL; u++)
+            for (k = 0; k < VECTOR; k++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
-                [unroll]
-                for (k = 0; k < ALONG; k++)
-                {
-                    const float inputElement = inputBlock[u][s + k];
-                    const float inputGradientElement = inputGradientBlock[u][s + k];
-                    const float meanElement = MEAN_SINGLE ? meanOfRow[s] : meanBlock[u][s + k];
-
-                    ofBlock.total0 += inputGradientElement;
-                    ofBlock.total1 += inputGradientElement * (inputElement - meanElement);
-                }
+                ofBlock = Append(ofBlock, inputBlock[u][k], inputGradientBlock[u][k], meanBlock[u][k],
+                    (item + u * REDUCTION_THREADS) * VECTOR + k);
             }
-
-            if (WHOLE)
-                totals[s] = ofBlock;
-            else
-                totals[s] = Combine(totals[s], ofBlock);
         }
+
+        if (WHOLE)
+            totals = ofBlock;
+        else
+            totals = Combine(totals, ofBlock);
     }
 #else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            totals[s] = Combine(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
-    }
+        totals = Combine(totals, scratch[item * rowCount + min(own, rowCount - 1)]);
 #endif
-    JoinLanes(totals, thread);
+    totals = JoinLanes(totals, thread);
     if (own >= rowCount)
         return;
 #if TURN == 1
     if (lane == 0)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
-    }
+        scratch[part * rowCount + own] = totals;
     return;
 #endif
 
-    float rowSlopes[ABREAST], rowTilts[ABREAST], row2s[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        rowSlopes[s] = totals[s].total0;
-        rowTilts[s] = totals[s].total1;
-        row2s[s] = rowSlopes[s] / Convert(product, (REAL_VALUE)0);
-    }
+    const float rowSlope = totals.total0;
+    const float rowTilt = totals.total1;
+    const float row2 = rowSlope / Convert(product, (REAL_VALUE)0);
 
     if (lane == 0 && part == 0)
     {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-        {
-            StoreOutputScaleGradient(row.outputScaleGradient + s * outputScaleGradientStep,
-                (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilts[s]
-                * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow[s] + (REAL_VALUE)epsilon))));
-            StoreOutputBiasGradient(row.outputBiasGradient + s * outputBiasGradientStep,
-                (OUTPUT_BIAS_GRADIENT_VALUE)rowSlopes[s]);
-        }
+        StoreOutputScaleGradient(row.outputScaleGradient,
+            (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilt * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow[0] + (REAL_VALUE)epsilon))));
+        StoreOutputBiasGradient(row.outputBiasGradient, (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
     }
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
@@ -522,21 +474,12 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-#if !WHOLE
-            LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
-#endif
-#if !MEAN_SINGLE
-            LoadMeanElements(row.mean + place.mean, meanBlock[u]);
-#endif
-#if !VARIANCE_SINGLE
-            LoadVarianceElements(row.variance + place.variance, varianceBlock[u]);
-#endif
-#if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
-#endif
+            if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
+            if (!WHOLE) LoadInputGradientElements(row.inputGradient + (INPUT_GRADIENT_SINGLE ? 0 : place.inputGradient),
+                inputGradientBlock[u]);
+            if (!WHOLE) LoadMeanElements(row.mean + (MEAN_SINGLE ? 0 : place.mean), meanBlock[u]);
+            LoadVarianceElements(row.variance + (VARIANCE_SINGLE ? 0 : place.variance), varianceBlock[u]);
+            LoadScaleElements(row.scale + (SCALE_SINGLE ? 0 : place.scale), scaleBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -548,17 +491,16 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
                     const float inputGradientElement = inputGradientBlock[u][k];
-                    const float meanElement = MEAN_SINGLE ? meanOfRow[s] : meanBlock[u][k];
-                    const float varianceElement = VARIANCE_SINGLE ? varianceOfRow[s] : varianceBlock[u][k];
-                    const float scaleElement = SCALE_SINGLE ? scaleOfRow[s] : scaleBlock[u][k];
+                    const float meanElement = meanBlock[u][k];
+                    const float varianceElement = varianceBlock[u][k];
+                    const float scaleElement = scaleBlock[u][k];
 
                     outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(scaleElement
                         * ((REAL_VALUE)1.0f / Sqrt(varianceElement + (REAL_VALUE)epsilon))
-                        * (inputGradientElement - row2s[s]
-                        - (inputElement - meanElement) * rowTilts[s] / Convert(product, (REAL_VALUE)0)
+                        * (inputGradientElement - row2
+                        - (inputElement - meanElement) * rowTilt / Convert(product, (REAL_VALUE)0)
                         / (varianceElement + (REAL_VALUE)epsilon)));
                 }
                 StoreOutputGradientElements(row.outputGradient + place.outputGradient, outputGradientValues);

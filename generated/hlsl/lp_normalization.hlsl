@@ -12,8 +12,9 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
+//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
 //              partial; else 0
@@ -54,10 +55,7 @@ typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
-struct State
-{
-    float total0, total1;
-};
+struct State { REAL_VALUE total0, total1; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -73,8 +71,7 @@ struct Dimension
 {
     int isNumber;
     float epsilon;
-    uint rowCount;  // or vectors of rows
-    uint rowVectors;
+    uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
@@ -168,21 +165,13 @@ float Sqrt(float x)
 
 void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-#if ADJACENT_ROWS
-#define ABREAST VECTOR  // rows that a thread works on
-#define ALONG 1  // elements of each in a vector
-#else
-#define ABREAST 1
-#define ALONG VECTOR
-#endif
-
 struct Position
 {
     uint input;
     uint output;
 };
 
-// Where a row, or a vector of rows, starts
+// Where a row starts
 Position LocateRow(uint item)
 {
     Position position = { 0, 0 };
@@ -219,7 +208,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
     {
-        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
             values[k + l] = (INPUT_VALUE)elements[l];
@@ -227,7 +216,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, float total) { return (OUTPUT_VALUE)total; }
+OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
 
 void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
@@ -247,10 +236,22 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 State Neutral()
 {
     State state = (State)0;
+    state.total0 = (REAL_VALUE)0;
+    state.total1 = (REAL_VALUE)0;
     return state;
 }
 
-// Combines the totals of two parts of a row, in either order alike
+// Includes an element, the one with that number in its row
+State Append(State a, float inputElement, uint place)
+{
+    const REAL_VALUE term0 = Abs(inputElement);
+    a.total0 += term0;
+    const REAL_VALUE term1 = inputElement * inputElement;
+    a.total1 += term1;
+    return a;
+}
+
+// Combines the totals of two parts of a row
 State Combine(State a, State b)
 {
     a.total0 += b.total0;
@@ -267,41 +268,31 @@ State ReadState(State state, uint lane)
 }
 #endif
 
-groupshared State memory[ABREAST][NUM_THREADS];
+groupshared State memory[NUM_THREADS];
 
-// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
-// two are combined alike in either order. All threads of the group must call it.
-void JoinLanes(inout State own[ABREAST], uint thread)
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on, so that all get the result. All
+// threads of the group must call it.
+State JoinLanes(State own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
-        State other[ABREAST];
-        uint s;
+        State other;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
-        {
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
-        }
+            other = ReadState(own, WaveGetLaneIndex() ^ distance * step);
         else
 #endif
         {
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own[s];
+            memory[thread] = own;
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = memory[s][thread ^ distance * step];
+            other = memory[thread ^ distance * step];
         }
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            own[s] = Combine(own[s], other[s]);
+        own = Combine(own, other);
     }
+    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -311,19 +302,16 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint parts = TURN == 0 ? 1 : partCount;
     const uint part = number % parts, block = number / parts;
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
-    uint u, k, s, item;
+    uint u, k, item;
     float inputBlock[UNROLL][VECTOR];
 
-    State totals[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        totals[s] = Neutral();
+    State totals = Neutral();
 #if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -332,60 +320,40 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
         }
+        State ofBlock = Neutral();
         [unroll]
-        for (s = 0; s < ABREAST; s++)
+        for (u = 0; u < UNROLL; u++)
         {
-            State ofBlock = Neutral();
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             [unroll]
-            for (u = 0; u < UNROLL; u++)
+            for (k = 0; k < VECTOR; k++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
-                [unroll]
-                for (k = 0; k < ALONG; k++)
-                {
-                    const float inputElement = inputBlock[u][s + k];
-
-                    ofBlock.total0 += Abs(inputElement);
-                    ofBlock.total1 += inputElement * inputElement;
-                }
+                ofBlock = Append(ofBlock, inputBlock[u][k], (item + u * REDUCTION_THREADS) * VECTOR + k);
             }
-
-            if (WHOLE)
-                totals[s] = ofBlock;
-            else
-                totals[s] = Combine(totals[s], ofBlock);
         }
+
+        if (WHOLE)
+            totals = ofBlock;
+        else
+            totals = Combine(totals, ofBlock);
     }
 #else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            totals[s] = Combine(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
-    }
+        totals = Combine(totals, scratch[item * rowCount + min(own, rowCount - 1)]);
 #endif
-    JoinLanes(totals, thread);
+    totals = JoinLanes(totals, thread);
     if (own >= rowCount)
         return;
 #if TURN == 1
     if (lane == 0)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
-    }
+        scratch[part * rowCount + own] = totals;
     return;
 #endif
 
-    float rowNorms[ABREAST], row1s[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        rowNorms[s] = isNumber != 0 ? totals[s].total0 : Sqrt(totals[s].total1);
-        row1s[s] = Max(rowNorms[s], (REAL_VALUE)epsilon);
-    }
+    const float rowNorm = isNumber != 0 ? totals.total0 : Sqrt(totals.total1);
+    const float row1 = Max(rowNorm, (REAL_VALUE)epsilon);
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -394,9 +362,7 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
+            if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -408,10 +374,9 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
 
-                    outputValues[k] = (OUTPUT_VALUE)(inputElement / row1s[s]);
+                    outputValues[k] = (OUTPUT_VALUE)(inputElement / row1);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

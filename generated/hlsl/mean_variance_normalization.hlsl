@@ -13,7 +13,7 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
+//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
@@ -108,10 +108,7 @@ typedef vector<BIAS_STORED, BIAS_VECTOR> BiasElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
-struct State
-{
-    float total0, total1, count, center;
-};
+struct State { REAL_VALUE deviations, squares, count, center; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t1);
@@ -139,8 +136,7 @@ struct Dimension
     int product;
     float epsilon;
     int normalizeVariance;
-    uint rowCount;  // or vectors of rows
-    uint rowVectors;
+    uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
@@ -524,14 +520,6 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-#if ADJACENT_ROWS
-#define ABREAST VECTOR  // rows that a thread works on
-#define ALONG 1  // elements of each in a vector
-#else
-#define ABREAST 1
-#define ALONG VECTOR
-#endif
-
 struct Position
 {
     uint input;
@@ -540,7 +528,7 @@ struct Position
     uint output;
 };
 
-// Where a row, or a vector of rows, starts
+// Where a row starts
 Position LocateRow(uint item)
 {
     Position position = { 0, 0, 0, 0 };
@@ -581,7 +569,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
     {
-        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
             values[k + l] = (INPUT_VALUE)elements[l];
@@ -593,7 +581,7 @@ void LoadScaleElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += SCALE_VECTOR)
     {
-        const ScaleElements elements = scaleTensor[(offset + k * scaleStep) / SCALE_VECTOR];
+        const ScaleElements elements = scaleTensor[(offset + (SCALE_SINGLE ? 0 : k * scaleStep)) / SCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < SCALE_VECTOR; l++)
             values[k + l] = (SCALE_VALUE)elements[l];
@@ -605,7 +593,7 @@ void LoadBiasElements(uint offset, out float values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += BIAS_VECTOR)
     {
-        const BiasElements elements = biasTensor[(offset + k * biasStep) / BIAS_VECTOR];
+        const BiasElements elements = biasTensor[(offset + (BIAS_SINGLE ? 0 : k * biasStep)) / BIAS_VECTOR];
         [unroll]
         for (uint l = 0; l < BIAS_VECTOR; l++)
             values[k + l] = (BIAS_VALUE)elements[l];
@@ -613,7 +601,7 @@ void LoadBiasElements(uint offset, out float values[VECTOR])
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, float total) { return (OUTPUT_VALUE)total; }
+OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
 
 void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
@@ -630,12 +618,6 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-State Neutral()
-{
-    State state = (State)0;
-    return state;
-}
-
 // What terms are compared with, instead of an infinite one
 float Finite(float x) { return IsInfinity(x) ? 0 : x; }
 
@@ -643,15 +625,31 @@ float Finite(float x) { return IsInfinity(x) ? 0 : x; }
 State About(State state, float center)
 {
     const float away = state.center - center;
-    state.total1 += away * (2 * state.total0 + state.count * away);
-    state.total0 += state.count * away;
+    state.squares += away * (2 * state.deviations + state.count * away);
+    state.deviations += state.count * away;
     state.center = center;
     return state;
 }
 
-float SumOf(State state) { return state.count * state.center + state.total0; }
+float SumOf(State state) { return state.count * state.center + state.deviations; }
 
-// Combines the totals of two parts of a row, in either order alike
+State Neutral()
+{
+    State state = (State)0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, float inputElement, uint place)
+{
+    precise const float deviation = inputElement - a.center;
+    a.deviations += deviation;
+    a.count++;
+    a.squares += deviation * deviation;
+    return a;
+}
+
+// Combines the totals of two parts of a row
 State Combine(State a, State b)
 {
     const float middle = 0.5f * (a.center + b.center);
@@ -659,57 +657,47 @@ State Combine(State a, State b)
     a = About(a, center);
     b = About(b, center);
     a.count += b.count;
-    a.total0 += b.total0;
-    a.total1 += b.total1;
+    a.deviations += b.deviations;
+    a.squares += b.squares;
     return a;
 }
 
 #if WAVES
 State ReadState(State state, uint lane)
 {
-    state.total0 = WaveReadLaneAt(state.total0, lane);
-    state.total1 = WaveReadLaneAt(state.total1, lane);
+    state.deviations = WaveReadLaneAt(state.deviations, lane);
+    state.squares = WaveReadLaneAt(state.squares, lane);
     state.count = WaveReadLaneAt(state.count, lane);
     state.center = WaveReadLaneAt(state.center, lane);
     return state;
 }
 #endif
 
-groupshared State memory[ABREAST][NUM_THREADS];
+groupshared State memory[NUM_THREADS];
 
-// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
-// two are combined alike in either order. All threads of the group must call it.
-void JoinLanes(inout State own[ABREAST], uint thread)
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on, so that all get the result. All
+// threads of the group must call it.
+State JoinLanes(State own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
-        State other[ABREAST];
-        uint s;
+        State other;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
-        {
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
-        }
+            other = ReadState(own, WaveGetLaneIndex() ^ distance * step);
         else
 #endif
         {
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own[s];
+            memory[thread] = own;
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = memory[s][thread ^ distance * step];
+            other = memory[thread ^ distance * step];
         }
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            own[s] = Combine(own[s], other[s]);
+        own = Combine(own, other);
     }
+    return own;
 }
 
 #if ACTIVATION_KINDS
@@ -723,29 +711,18 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint parts = TURN == 0 ? 1 : partCount;
     const uint part = number % parts, block = number / parts;
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
-    uint u, k, s, item;
+    uint u, k, item;
     float inputBlock[UNROLL][VECTOR];
-    float scaleBlock[UNROLL][VECTOR];
-    float biasBlock[UNROLL][VECTOR];
-    float scaleOfRow[VECTOR] = (float[VECTOR])0;
-#if SCALE_PRESENT && SCALE_SINGLE
-    LoadScaleElements(row.scale, scaleOfRow);
-#endif
-    float biasOfRow[VECTOR] = (float[VECTOR])0;
-#if BIAS_PRESENT && BIAS_SINGLE
-    LoadBiasElements(row.bias, biasOfRow);
-#endif
+    float scaleBlock[UNROLL][VECTOR] = (float[UNROLL][VECTOR])0;
+    float biasBlock[UNROLL][VECTOR] = (float[UNROLL][VECTOR])0;
 
-    State totals[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        totals[s] = Neutral();
+    State totals = Neutral();
 #if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -754,67 +731,45 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
         }
+        State ofBlock = Neutral();
+        const float inputElement = inputBlock[0][0];
+
+        ofBlock.center = Finite(inputElement);
         [unroll]
-        for (s = 0; s < ABREAST; s++)
+        for (u = 0; u < UNROLL; u++)
         {
-            State ofBlock = Neutral();
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             [unroll]
-            for (u = 0; u < UNROLL; u++)
+            for (k = 0; k < VECTOR; k++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
-                [unroll]
-                for (k = 0; k < ALONG; k++)
-                {
-                    const float inputElement = inputBlock[u][s + k];
-
-                    const float value = inputElement;
-                    if (u == 0 && k == 0)
-                        ofBlock.center = Finite(value);
-                    precise const float deviation = value - ofBlock.center;
-                    ofBlock.count++;
-                    ofBlock.total0 += deviation;
-                    ofBlock.total1 += deviation * deviation;
-                }
+                ofBlock = Append(ofBlock, inputBlock[u][k], (item + u * REDUCTION_THREADS) * VECTOR + k);
             }
-
-            if (WHOLE)
-                totals[s] = ofBlock;
-            else
-                totals[s] = Combine(totals[s], ofBlock);
         }
+
+        if (WHOLE)
+            totals = ofBlock;
+        else
+            totals = Combine(totals, ofBlock);
     }
 #else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            totals[s] = Combine(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
-    }
+        totals = Combine(totals, scratch[item * rowCount + min(own, rowCount - 1)]);
 #endif
-    JoinLanes(totals, thread);
+    totals = JoinLanes(totals, thread);
     if (own >= rowCount)
         return;
 #if TURN == 1
     if (lane == 0)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
-    }
+        scratch[part * rowCount + own] = totals;
     return;
 #endif
 
-    float rowMeans[ABREAST], rowCenters[ABREAST], rowVariances[ABREAST], row3s[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        rowMeans[s] = SumOf(totals[s]) / Convert(product, (REAL_VALUE)0);
-        rowCenters[s] = rowMeans[s];
-        rowVariances[s] = About(totals[s], rowCenters[s]).total1 / Convert(product, (REAL_VALUE)0);
-        row3s[s] = normalizeVariance != 0 ? Sqrt(rowVariances[s] + (REAL_VALUE)epsilon) : (REAL_VALUE)1.0f;
-    }
+    const float rowMean = SumOf(totals) / Convert(product, (REAL_VALUE)0);
+    const float rowCenter = rowMean;
+    const float rowVariance = About(totals, rowCenter).squares / Convert(product, (REAL_VALUE)0);
+    const float row3 = normalizeVariance != 0 ? Sqrt(rowVariance + (REAL_VALUE)epsilon) : (REAL_VALUE)1.0f;
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -823,15 +778,9 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-#if !WHOLE
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-#if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
-#endif
-#if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasBlock[u]);
-#endif
+            if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
+            if (SCALE_PRESENT) LoadScaleElements(row.scale + (SCALE_SINGLE ? 0 : place.scale), scaleBlock[u]);
+            if (BIAS_PRESENT) LoadBiasElements(row.bias + (BIAS_SINGLE ? 0 : place.bias), biasBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -843,14 +792,12 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
-                    const float scaleElement = SCALE_SINGLE ? scaleOfRow[s] : scaleBlock[u][k];
-                    const float biasElement = BIAS_SINGLE ? biasOfRow[s] : biasBlock[u][k];
+                    const float scaleElement = scaleBlock[u][k];
+                    const float biasElement = biasBlock[u][k];
 
                     outputValues[k] = (OUTPUT_VALUE)Activate((SCALE_PRESENT ? scaleElement : (REAL_VALUE)1.0f)
-                        * (inputElement - rowCenters[s]) / row3s[s] + (BIAS_PRESENT ? biasElement : (REAL_VALUE)0.0f),
-                        0);
+                        * (inputElement - rowCenter) / row3 + (BIAS_PRESENT ? biasElement : (REAL_VALUE)0.0f), 0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -12,8 +12,9 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
+//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
 //              partial; else 0
@@ -23,7 +24,6 @@
 //   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   FUNCTION   0 ARGMAX, 1 ARGMIN, 2 AVERAGE, 3 L1, 4 L2, 5 LOG_SUM, 6 LOG_SUM_EXP, 7 MAX, 8 MIN, 9 MULTIPLY, 10 SUM,
 //              11 SUM_SQUARE
-//   DECREASING  1 if the last of equally good elements is taken, 0 if the first
 //   TURN       0 if groups work on whole rows; if on parts of rows, in two dispatches: 1 to store the totals of parts
 //              in scratch, 2 to compute outputs from these
 //   WHOLE      1 if a row, or a part of one with TURN 1, has REDUCTION_THREADS * UNROLL vectors at most, so that it
@@ -57,10 +57,16 @@
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
 #define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
+#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST(type) LOWEST_OF(type)
+#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
+#define HIGHEST(type) HIGHEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
+#define INPUT_LOWEST LOWEST(INPUT_TYPE)
+#define INPUT_HIGHEST HIGHEST(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
@@ -76,27 +82,39 @@ typedef INPUT_STORED InputElements;
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #endif
 
-#define CHOOSES (FUNCTION == 0 || FUNCTION == 1)  // the result is an element's index
-#define RANKS (FUNCTION == 0 || FUNCTION == 1 || FUNCTION == 7 || FUNCTION == 8)  // elements are compared by rank
-#if !RANKS
-typedef INPUT_VALUE StateValue;
-#elif INPUT_BITS == 64
-typedef uint64_t StateValue;
+// Integers that sort like elements
+#if INPUT_BITS == 64
+typedef uint64_t SortKey;
 #else
-typedef uint StateValue;
+typedef uint SortKey;
 #endif
 
 // The totals of a row, or of a part of it
-struct State
-{
-    StateValue value;
-#if CHOOSES
-    uint index;
-#if INPUT_BITS == 64
-    uint reserved;
+#if FUNCTION == 0  // ARGMAX
+struct State { SortKey total0, place; };
+#elif FUNCTION == 1  // ARGMIN
+struct State { SortKey total0, place; };
+#elif FUNCTION == 2  // AVERAGE
+struct State { REAL_VALUE total0; };
+#elif FUNCTION == 3  // L1
+struct State { INPUT_VALUE total0; };
+#elif FUNCTION == 4  // L2
+struct State { REAL_VALUE total0; };
+#elif FUNCTION == 5  // LOG_SUM
+struct State { REAL_VALUE total0; };
+#elif FUNCTION == 6  // LOG_SUM_EXP
+struct State { REAL_VALUE total0; };
+#elif FUNCTION == 7  // MAX
+struct State { INPUT_VALUE total0; };
+#elif FUNCTION == 8  // MIN
+struct State { INPUT_VALUE total0; };
+#elif FUNCTION == 9  // MULTIPLY
+struct State { INPUT_VALUE total0; };
+#elif FUNCTION == 10  // SUM
+struct State { INPUT_VALUE total0; };
+#elif FUNCTION == 11  // SUM_SQUARE
+struct State { INPUT_VALUE total0; };
 #endif
-#endif
-};
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
@@ -111,8 +129,7 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     int product;
-    uint rowCount;  // or vectors of rows
-    uint rowVectors;
+    uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
@@ -164,17 +181,17 @@ uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(int x, uint64_t type) { return (uint64_t)x; }
 
-// The number of a rank; the second argument says of which type
-float OfRank(uint rank, float type)
-{
-    const int order = (int)(rank - (0x7f800000u + 1));
-    return FromBits((uint)order ^ ((uint)(order >> (32 - 1)) & 0x7fffffffu));
-}
+// The larger of two integers
+int Max(int a, int b) { return max(a, b); }
+uint Max(uint a, uint b) { return max(a, b); }
+int64_t Max(int64_t a, int64_t b) { return max(a, b); }
+uint64_t Max(uint64_t a, uint64_t b) { return max(a, b); }
 
-int OfRank(uint rank, int type) { return (int)(rank ^ 0x80000000u); }
-uint OfRank(uint rank, uint type) { return rank; }
-int64_t OfRank(uint64_t rank, int64_t type) { return (int64_t)(rank ^ 0x8000000000000000ull); }
-uint64_t OfRank(uint64_t rank, uint64_t type) { return rank; }
+// The smaller of two integers
+int Min(int a, int b) { return min(a, b); }
+uint Min(uint a, uint b) { return min(a, b); }
+int64_t Min(int64_t a, int64_t b) { return min(a, b); }
+uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
 
 // What sorts the other way round: -x, or ~x of integers
 float Opposite(float x) { return FromBits(Bits(x) ^ 0x80000000u); }
@@ -183,34 +200,10 @@ uint Opposite(uint x) { return ~x; }
 int64_t Opposite(int64_t x) { return ~x; }
 uint64_t Opposite(uint64_t x) { return ~x; }
 
-// x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
-// 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
-// give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
-float Quotient(float x, float y)
-{
-    const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
-    return (x * scale) / (y * scale);
-}
-
-int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
-int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
-uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
-uint64_t Quotient(uint64_t x, uint64_t y) { return y == 0 ? 0 : x / max(y, (uint64_t)1); }
-
-// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
-}
-
 // An unsigned integer that sorts like x: -0 below +0, and NaN of either sign above all numbers. Comparing two takes one
 // instruction, comparing floats that may be NaN several.
-uint Rank(float x) { return (uint)Order(x) + (0x7f800000u + 1); }
 uint Rank(int x) { return (uint)x ^ 0x80000000u; }
-uint Rank(uint x) { return x; }
 uint64_t Rank(int64_t x) { return (uint64_t)x ^ 0x8000000000000000ull; }
-uint64_t Rank(uint64_t x) { return x; }
 
 // An unsigned integer that sorts like x, the same for both zeros, and highest for NaN of any kind
 uint TiedRank(float x)
@@ -238,6 +231,23 @@ float Infinity(float sign) { return CopySign(FromBits(0x7f800000u), sign); }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
 float QuietNan(float x) { return FromBits(0x7fc00000u); }
+
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
+int Order(float x)
+{
+    const int bits = (int)Bits(x);
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
+}
+
+// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
+// unsigned words that wrap around, NaN of either sign comes last.
+float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
+
+// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
+// infinity, in unsigned words that wrap around, NaN of either sign comes first.
+float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
 // For float16, functions are only as exact as half precision can show.
 #if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
@@ -428,21 +438,13 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-#if ADJACENT_ROWS
-#define ABREAST VECTOR  // rows that a thread works on
-#define ALONG 1  // elements of each in a vector
-#else
-#define ABREAST 1
-#define ALONG VECTOR
-#endif
-
 struct Position
 {
     uint input;
     uint output;
 };
 
-// Where a row, or a vector of rows, starts
+// Where a row starts
 Position LocateRow(uint item)
 {
     Position position = { 0, 0 };
@@ -480,14 +482,14 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
     {
 #if INPUT_BITS < 16
-        const uint place = offset + k * inputStep;
+        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
         const uint word = inputTensor[place / perWord] >> (place % perWord * INPUT_BITS);
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
             values[k + l] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (l + 1))) >> (32 - INPUT_BITS);
 #else
-        const InputElements elements = inputTensor[(offset + k * inputStep) / INPUT_VECTOR];
+        const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
             values[k + l] = (INPUT_VALUE)elements[l];
@@ -498,186 +500,347 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
 // Epilogue: the element at an offset, given what is computed for it
 OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
 
-State StateOf(StateValue value, uint index)
+#if FUNCTION == 0  // ARGMAX
+State Neutral()
 {
     State state = (State)0;
-    state.value = value;
-#if CHOOSES
-    state.index = index;
-#endif
+    state.total0 = 0;
     return state;
 }
 
-#if FUNCTION == 0  // ARGMAX
-static const StateValue NEUTRAL = (StateValue)0;
-StateValue Map(INPUT_VALUE element) { return TiedRank(element); }
-bool IsBetter(State a, State b) { return a.value == b.value ? (a.index < b.index) != DECREASING : a.value > b.value; }
-State Combine(State a, State b) { if (IsBetter(b, a)) return b; return a; }
-State Append(State a, State b) { if (DECREASING ? b.value >= a.value : b.value > a.value) return b; return a; }
-OUTPUT_VALUE ResultOf(State state) { return (OUTPUT_VALUE)state.index; }
-#elif FUNCTION == 1  // ARGMIN
-static const StateValue NEUTRAL = (StateValue)0;
-StateValue Map(INPUT_VALUE element) { return TiedRank(Opposite(element)); }
-bool IsBetter(State a, State b) { return a.value == b.value ? (a.index < b.index) != DECREASING : a.value > b.value; }
-State Combine(State a, State b) { if (IsBetter(b, a)) return b; return a; }
-State Append(State a, State b) { if (DECREASING ? b.value >= a.value : b.value > a.value) return b; return a; }
-OUTPUT_VALUE ResultOf(State state) { return (OUTPUT_VALUE)state.index; }
-#elif FUNCTION == 2  // AVERAGE
-static const StateValue NEUTRAL = (StateValue)-0.0;
-StateValue Map(INPUT_VALUE element) { return element; }
-State Combine(State a, State b) { return StateOf(a.value + b.value, 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
 {
-    const INPUT_VALUE total = state.value;
-    return (OUTPUT_VALUE)Quotient(total, Convert(product, (REAL_VALUE)0));
+    const SortKey term0 = TiedRank(inputElement);
+    if (term0 > a.total0)
+    {
+        a.total0 = term0;
+        a.place = place;
+    }
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    if (b.total0 > a.total0 || (b.total0 == a.total0 && b.place < a.place))
+    {
+        a.total0 = b.total0;
+        a.place = b.place;
+    }
+    return a;
+}
+#elif FUNCTION == 1  // ARGMIN
+State Neutral()
+{
+    State state = (State)0;
+    state.total0 = 0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const SortKey term0 = TiedRank(Opposite(inputElement));
+    if (term0 > a.total0)
+    {
+        a.total0 = term0;
+        a.place = place;
+    }
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    if (b.total0 > a.total0 || (b.total0 == a.total0 && b.place < a.place))
+    {
+        a.total0 = b.total0;
+        a.place = b.place;
+    }
+    return a;
+}
+#elif FUNCTION == 2  // AVERAGE
+State Neutral()
+{
+    State state = (State)0;
+    state.total0 = (REAL_VALUE)0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const REAL_VALUE term0 = inputElement;
+    a.total0 += term0;
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 += b.total0;
+    return a;
 }
 #elif FUNCTION == 3  // L1
-static const StateValue NEUTRAL = (StateValue)-0.0;
-StateValue Map(INPUT_VALUE element) { return Abs(element); }
-State Combine(State a, State b) { return StateOf(a.value + b.value, 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = state.value;
-    return (OUTPUT_VALUE)total;
+    State state = (State)0;
+    state.total0 = (INPUT_VALUE)0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const INPUT_VALUE term0 = Abs(inputElement);
+    a.total0 += term0;
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 += b.total0;
+    return a;
 }
 #elif FUNCTION == 4  // L2
-static const StateValue NEUTRAL = (StateValue)-0.0;
-StateValue Map(INPUT_VALUE element) { return element * element; }
-State Combine(State a, State b) { return StateOf(a.value + b.value, 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = state.value;
-    return (OUTPUT_VALUE)Sqrt(total);
+    State state = (State)0;
+    state.total0 = (REAL_VALUE)0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const REAL_VALUE term0 = inputElement * inputElement;
+    a.total0 += term0;
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 += b.total0;
+    return a;
 }
 #elif FUNCTION == 5  // LOG_SUM
-static const StateValue NEUTRAL = (StateValue)-0.0;
-StateValue Map(INPUT_VALUE element) { return element; }
-State Combine(State a, State b) { return StateOf(a.value + b.value, 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = state.value;
-    return (OUTPUT_VALUE)Log(total);
+    State state = (State)0;
+    state.total0 = (REAL_VALUE)0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const REAL_VALUE term0 = inputElement;
+    a.total0 += term0;
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 += b.total0;
+    return a;
 }
 #elif FUNCTION == 6  // LOG_SUM_EXP
-static const StateValue NEUTRAL = (StateValue)-0.0;
-StateValue Map(INPUT_VALUE element) { return Exp(element); }
-State Combine(State a, State b) { return StateOf(a.value + b.value, 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = state.value;
-    return (OUTPUT_VALUE)Log(total);
+    State state = (State)0;
+    state.total0 = (REAL_VALUE)0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const REAL_VALUE term0 = Exp(inputElement);
+    a.total0 += term0;
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 += b.total0;
+    return a;
 }
 #elif FUNCTION == 7  // MAX
-static const StateValue NEUTRAL = (StateValue)0;
-StateValue Map(INPUT_VALUE element) { return Rank(element); }
-State Combine(State a, State b) { return StateOf(max(a.value, b.value), 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = OfRank(state.value, (INPUT_VALUE)0);
-    return (OUTPUT_VALUE)total;
+    State state = (State)0;
+    state.total0 = (INPUT_VALUE)INPUT_LOWEST;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const INPUT_VALUE term0 = inputElement;
+    a.total0 = Max(a.total0, term0);
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 = Max(a.total0, b.total0);
+    return a;
 }
 #elif FUNCTION == 8  // MIN
-static const StateValue NEUTRAL = (StateValue)0;
-StateValue Map(INPUT_VALUE element) { return Rank(Opposite(element)); }
-State Combine(State a, State b) { return StateOf(max(a.value, b.value), 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = Opposite(OfRank(state.value, (INPUT_VALUE)0));
-    return (OUTPUT_VALUE)total;
+    State state = (State)0;
+    state.total0 = (INPUT_VALUE)INPUT_HIGHEST;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const INPUT_VALUE term0 = inputElement;
+    a.total0 = Min(a.total0, term0);
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 = Min(a.total0, b.total0);
+    return a;
 }
 #elif FUNCTION == 9  // MULTIPLY
-static const StateValue NEUTRAL = (StateValue)1;
-StateValue Map(INPUT_VALUE element) { return element; }
-State Combine(State a, State b) { return StateOf(a.value * b.value, 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = state.value;
-    return (OUTPUT_VALUE)total;
+    State state = (State)0;
+    state.total0 = (INPUT_VALUE)1;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const INPUT_VALUE term0 = inputElement;
+    a.total0 *= term0;
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 *= b.total0;
+    return a;
 }
 #elif FUNCTION == 10  // SUM
-static const StateValue NEUTRAL = (StateValue)-0.0;
-StateValue Map(INPUT_VALUE element) { return element; }
-State Combine(State a, State b) { return StateOf(a.value + b.value, 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = state.value;
-    return (OUTPUT_VALUE)total;
+    State state = (State)0;
+    state.total0 = (INPUT_VALUE)0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const INPUT_VALUE term0 = inputElement;
+    a.total0 += term0;
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 += b.total0;
+    return a;
 }
 #elif FUNCTION == 11  // SUM_SQUARE
-static const StateValue NEUTRAL = (StateValue)-0.0;
-StateValue Map(INPUT_VALUE element) { return element * element; }
-State Combine(State a, State b) { return StateOf(a.value + b.value, 0); }
-State Append(State a, State b) { return Combine(a, b); }
-OUTPUT_VALUE ResultOf(State state)
+State Neutral()
 {
-    const INPUT_VALUE total = state.value;
-    return (OUTPUT_VALUE)total;
+    State state = (State)0;
+    state.total0 = (INPUT_VALUE)0;
+    return state;
+}
+
+// Includes an element, the one with that number in its row
+State Append(State a, INPUT_VALUE inputElement, uint place)
+{
+    const INPUT_VALUE term0 = inputElement * inputElement;
+    a.total0 += term0;
+    return a;
+}
+
+// Combines the totals of two parts of a row
+State Combine(State a, State b)
+{
+    a.total0 += b.total0;
+    return a;
 }
 #endif
-
-State Neutral() { return StateOf(NEUTRAL, 0); }
 
 #if WAVES
 State ReadState(State state, uint lane)
 {
-#if INPUT_BITS == 64
-    const uint64_t value = (uint64_t)state.value;
-    state.value = (StateValue)((uint64_t)WaveReadLaneAt((uint)(value >> 32), lane) << 32
-        | WaveReadLaneAt((uint)value, lane));
-#else
-    state.value = WaveReadLaneAt(state.value, lane);
-#endif
-#if CHOOSES
-    state.index = WaveReadLaneAt(state.index, lane);
+#if FUNCTION == 0  // ARGMAX
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+    state.place = WaveReadLaneAt(state.place, lane);
+#elif FUNCTION == 1  // ARGMIN
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+    state.place = WaveReadLaneAt(state.place, lane);
+#elif FUNCTION == 2  // AVERAGE
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 3  // L1
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 4  // L2
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 5  // LOG_SUM
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 6  // LOG_SUM_EXP
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 7  // MAX
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 8  // MIN
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 9  // MULTIPLY
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 10  // SUM
+    state.total0 = WaveReadLaneAt(state.total0, lane);
+#elif FUNCTION == 11  // SUM_SQUARE
+    state.total0 = WaveReadLaneAt(state.total0, lane);
 #endif
     return state;
 }
 #endif
 
-groupshared State memory[ABREAST][NUM_THREADS];
+groupshared State memory[NUM_THREADS];
 
-// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on. All get the same result, since
-// two are combined alike in either order. All threads of the group must call it.
-void JoinLanes(inout State own[ABREAST], uint thread)
+// Combines the totals of a row's threads: of pairs, then of pairs of these, and so on, so that all get the result. All
+// threads of the group must call it.
+State JoinLanes(State own, uint thread)
 {
     const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
-        State other[ABREAST];
-        uint s;
+        State other;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
-        {
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = ReadState(own[s], WaveGetLaneIndex() ^ distance * step);
-        }
+            other = ReadState(own, WaveGetLaneIndex() ^ distance * step);
         else
 #endif
         {
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = own[s];
+            memory[thread] = own;
             GroupMemoryBarrierWithGroupSync();
-            [unroll]
-            for (s = 0; s < ABREAST; s++)
-                other[s] = memory[s][thread ^ distance * step];
+            other = memory[thread ^ distance * step];
         }
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            own[s] = Combine(own[s], other[s]);
+        own = Combine(own, other);
     }
+    return own;
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -687,19 +850,16 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint parts = TURN == 1 ? partCount : 1;
     const uint part = number % parts, block = number / parts;
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
     const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const Position row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
-    uint u, k, s, item;
+    uint u, k, item;
     INPUT_VALUE inputBlock[UNROLL][VECTOR];
 
-    State totals[ABREAST];
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        totals[s] = Neutral();
+    State totals = Neutral();
 #if TURN < 2
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -708,60 +868,65 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
+            LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
         }
+        State ofBlock = Neutral();
         [unroll]
-        for (s = 0; s < ABREAST; s++)
+        for (u = 0; u < UNROLL; u++)
         {
-            State ofBlock = Neutral();
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             [unroll]
-            for (u = 0; u < UNROLL; u++)
+            for (k = 0; k < VECTOR; k++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    break;
-                [unroll]
-                for (k = 0; k < ALONG; k++)
-                {
-                    const INPUT_VALUE inputElement = inputBlock[u][s + k];
-
-                    ofBlock = Append(ofBlock, StateOf(Map(inputElement), (item + u * REDUCTION_THREADS) * ALONG + k));
-                }
+                ofBlock = Append(ofBlock, inputBlock[u][k], (item + u * REDUCTION_THREADS) * VECTOR + k);
             }
-
-            if (WHOLE)
-                totals[s] = ofBlock;
-            else
-                totals[s] = Append(totals[s], ofBlock);
         }
+
+        if (WHOLE)
+            totals = ofBlock;
+        else
+            totals = Combine(totals, ofBlock);
     }
 #else
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            totals[s] = Append(totals[s], scratch[(item * rowCount + min(own, rowCount - 1)) * ABREAST + s]);
-    }
+        totals = Combine(totals, scratch[item * rowCount + min(own, rowCount - 1)]);
 #endif
-    JoinLanes(totals, thread);
+    totals = JoinLanes(totals, thread);
     if (own >= rowCount)
         return;
 #if TURN == 1
     if (lane == 0)
-    {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-            scratch[(part * rowCount + own) * ABREAST + s] = totals[s];
-    }
+        scratch[part * rowCount + own] = totals;
     return;
 #endif
 
     if (lane == 0 && part == 0)
     {
-        [unroll]
-        for (s = 0; s < ABREAST; s++)
-        {
-            StoreOutput(row.output + s * outputStep, Finished(row.output + s * outputStep, ResultOf(totals[s])));
-        }
+#if FUNCTION == 0  // ARGMAX
+        StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)(int)totals.place));
+#elif FUNCTION == 1  // ARGMIN
+        StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)(int)totals.place));
+#elif FUNCTION == 2  // AVERAGE
+        StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)(totals.total0 / Convert(product, (REAL_VALUE)0))));
+#elif FUNCTION == 3  // L1
+        StoreOutput(row.output, Finished(row.output, totals.total0));
+#elif FUNCTION == 4  // L2
+        StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)Sqrt(totals.total0)));
+#elif FUNCTION == 5  // LOG_SUM
+        StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)Log(totals.total0)));
+#elif FUNCTION == 6  // LOG_SUM_EXP
+        StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)Log(totals.total0)));
+#elif FUNCTION == 7  // MAX
+        StoreOutput(row.output, Finished(row.output, totals.total0));
+#elif FUNCTION == 8  // MIN
+        StoreOutput(row.output, Finished(row.output, totals.total0));
+#elif FUNCTION == 9  // MULTIPLY
+        StoreOutput(row.output, Finished(row.output, totals.total0));
+#elif FUNCTION == 10  // SUM
+        StoreOutput(row.output, Finished(row.output, totals.total0));
+#elif FUNCTION == 11  // SUM_SQUARE
+        StoreOutput(row.output, Finished(row.output, totals.total0));
+#endif
     }
 }
 

@@ -666,13 +666,11 @@ typedef struct dmlops_plan_RowsPass {
     int64_t number;
     int64_t source;
     int64_t read;
-    int64_t spread;
     int64_t single;
     int64_t each;
     int64_t of_rows;
-    int64_t output;
     int64_t words;
-    int64_t functions;
+    int64_t cases;
     int64_t choosing;
 } dmlops_plan_RowsPass;
 
@@ -791,7 +789,6 @@ typedef struct dmlops_plan_Separable {
 typedef struct dmlops_plan_Rows {
     dmlops_plan_int_8 reduced;
     int64_t function;
-    int decreasing;
 } dmlops_plan_Rows;
 
 typedef struct dmlops_plan_Tensor_16 {
@@ -1698,7 +1695,6 @@ DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) 
     record->attention.shared = 0;
     record->rows.reduced.count = 0;
     record->rows.function = 0;
-    record->rows.decreasing = 0;
     record->sums.count = 0;
     record->separable.rank = 0;
     record->separable.applies.count = 0;
@@ -2735,20 +2731,12 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED int dmlops_plan_is_involved(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
-    const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows);
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_16* result);
-DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_Loop* result);
-DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
-    dmlops_plan_Loop_16* result);
 DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across);
+    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -7017,20 +7005,17 @@ DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dm
     return dmlops_divide(512, neighbors);
 }
 
-/* Divides rows among threads in parts of `extent` vectors. Every thread gets something to load, and has more vectors in
-   flight where a row is long or stays in registers. If there are few rows, more threads share each, with fewer
-   vectors per thread; if there are many, fewer threads do. It ends because each loop only raises or only lowers
-   `lanes`, within bounds. */
+/* Divides rows among threads in parts of `extent` vectors. Every thread gets something to load. If there are few rows,
+   more threads share each, with fewer vectors per thread; if there are many, fewer threads do. It ends because each
+   loop only raises or only lowers `lanes`, within bounds. */
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
     dmlops_plan_Sharing* result) {
     int64_t most = dmlops_plan_most_lanes(planning, rows);
     int64_t number = dmlops_plan_times(planning, rows->number, dmlops_plan_ceil_div(planning, rows->extent, extent));
-    int is_whole = !rows->is_across && (extent <= dmlops_multiply(most, 8));
-    int is_deep = rows->is_across && rows->is_reread && (rows->extent > dmlops_multiply(most, 8));
-    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
+    int64_t unroll = 8;
     int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_plan_times(planning, number, lanes) < 32768))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_multiply(2, lanes) <= most) &&
+        (dmlops_plan_times(planning, number, lanes) < 32768))) {
         unroll = dmlops_divide(unroll, 2);
         lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     }
@@ -7039,8 +7024,9 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     while (planning->reason == DMLOPS_REASON_NONE && (!rows->is_reread && (lanes > least) &&
         (dmlops_plan_times(planning, number, lanes) >= 524288))) {
         lanes = dmlops_divide(lanes, 2);
-        unroll = 8;
     }
+    int64_t rounds = dmlops_plan_ceil_div(planning, extent, dmlops_multiply(lanes, unroll));
+    unroll = dmlops_plan_ceil_div(planning, extent, dmlops_multiply(lanes, rounds));
     int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
     result->extent = extent;
     result->unroll = unroll;
@@ -7049,20 +7035,20 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short: the
-   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
-   dispatch, and pays only for longer and fewer rows. */
+/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short. Where
+   elements are read again, splitting takes another dispatch, and pays only for longer and fewer rows. */
 DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, rows, rows->extent, &sharing);
     int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
     int64_t parts = dmlops_plan_ceil_div(planning, rows->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
         sharing.unroll), 1024));
-    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, rows), sharing.unroll);
+    int64_t lanes = dmlops_plan_most_lanes(planning, rows);
+    int64_t most = dmlops_multiply(lanes, sharing.unroll);
     int64_t least = rows->is_across ? most : dmlops_multiply(128, sharing.unroll);
     int64_t enough = rows->is_reread ? 132 : 512;
-    int64_t rounds = rows->is_reread ? 5 : 3;
-    if ((rows->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
+    int64_t long_ = rows->is_reread ? 20 : 12;
+    if ((rows->extent > dmlops_multiply(lanes, long_)) && (groups < enough)) {
         parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
             rows->extent, least)), parts);
     }
@@ -7592,45 +7578,13 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* Whether a tensor is read or written. */
-DMLOPS_CALLED int dmlops_plan_is_involved(dmlops_planning* planning, const dmlops_plan_RowsPass* rows, int64_t place,
-    const dmlops_plan_Tensor* tensor) {
-    (void)planning;
-    return (((((rows->read | rows->each) | rows->of_rows) >> place) & 1) == 1) && tensor->is_present;
-}
-
-/* Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1; single ones have
-   size 1 throughout, and outputs have all elements that they should. The rules of all operators see to it. */
-DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows) {
-    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (dmlops_plan_is_involved(planning, rows, place, tensor)) {
-            if (tensor->sizes.count != source->sizes.count) {
-                return 0;
-            }
-            for (int64_t d = 0; d < tensor->sizes.count; ++d) {
-                const int64_t size = tensor->sizes.items[d];
-                int is_of_row = (((rows->of_rows >> place) & 1) == 1) && (op->rows.reduced.items[dmlops_item(planning,
-                    d, op->rows.reduced.count)] == 1);
-                int64_t whole = (is_of_row || (((rows->single >> place) & 1) == 1)) ? 1 :
-                    source->sizes.items[dmlops_item(planning, d, source->sizes.count)];
-                if ((size != whole) && ((size != 1) || (((rows->read >> place) & 1) == 0))) {
-                    return 0;
-                }
-            }
-        }
-    }
-    return 1;
-}
-
 /* The dimensions that rows run along (`flag` 1), or the others (0), merged; at least one loop. They are `in_order`, or
    sorted by the strides of the tensor that rows are of. Strides are those of all tensors, 0 where all neighbors are
    the same element or if a tensor is not involved, and of that tensor again. */
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result) {
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
+    int64_t involved = (rows->read | rows->each) | rows->of_rows;
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
     for (int64_t axis = 0; axis < op->rows.reduced.count; ++axis) {
@@ -7640,10 +7594,11 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
             strides.count = 0;
             for (int64_t place = 0; place < op->tensors.count; ++place) {
                 const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-                int is_along = dmlops_plan_is_involved(planning, rows, place, tensor) &&
-                    (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
-                dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning,
-                    axis, tensor->strides.count)] : 0);
+                int is_along = tensor->is_present && (((involved >> place) & 1) == 1) && (((rows->single >> place) & 1)
+                    == 0);
+                dmlops_plan_int_16_append(planning, &strides, (is_along && (tensor->sizes.items[dmlops_item(planning,
+                    axis, tensor->sizes.count)] > 1)) ? tensor->strides.items[dmlops_item(planning, axis,
+                    tensor->strides.count)] : 0);
             }
             dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
                 source->strides.count)]);
@@ -7686,85 +7641,48 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The loop that vectors are along. */
-DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_Loop* result) {
-    *result = *(is_across ? &kept->items[dmlops_item(planning, -1, kept->count)] :
-        &reduced->items[dmlops_item(planning, -1, reduced->count)]);
-    return;
-}
-
-/* The loops with an innermost one over vectors of so many elements. */
-DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
-    dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 vectors;
-    vectors.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
-        const dmlops_plan_Loop* item = &loops->items[each_1];
-        dmlops_plan_Loop_16_append(planning, &vectors, item);
-    }
-    dmlops_plan_Loop made_2;
-    dmlops_plan_in_steps(planning, &loops->items[dmlops_item(planning, -1, loops->count)], vector, &made_2);
-    dmlops_plan_Loop_16_append(planning, &vectors, &made_2);
-    dmlops_plan_Loop_16_copy(result, &vectors);
-    return;
-}
-
-/* The macros of how tensors are accessed, along a row or across rows, and the elements of a vector: adjacent ones in
-   the rows' tensor and in all outputs of its size; 1 if threads would have nothing to do. */
+/* The macros of how tensors are accessed along a row, and the elements of a vector: adjacent ones in the rows' tensor
+   and in all outputs of its size. */
 DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across) {
-    dmlops_plan_Loop inner;
-    dmlops_plan_vector_loop(planning, kept, reduced, is_across, &inner);
-    dmlops_plan_Loop_16 outer;
-    outer.count = 0;
-    dmlops_plan_Loop made_1;
-    dmlops_plan_vector_loop(planning, kept, reduced, !is_across, &made_1);
-    dmlops_plan_Loop_16_append(planning, &outer, &made_1);
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, kept->count); ++each_2) {
-        const dmlops_plan_Loop* loop = &kept->items[each_2];
-        dmlops_plan_Loop_16_append(planning, &outer, loop);
-    }
-    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, reduced->count); ++each_3) {
-        const dmlops_plan_Loop* loop = &reduced->items[each_3];
-        dmlops_plan_Loop_16_append(planning, &outer, loop);
-    }
-    int has_vectors = !is_across || (rows->each == 0) || (dmlops_plan_repeats(planning, kept) >= 32768);
+    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
     int64_t vector = 0;
     dmlops_plan_int_64 widths;
     widths.count = 0;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        int64_t width = 1;
-        if (tensor->is_present && has_vectors) {
-            dmlops_plan_int_64 others;
-            others.count = 0;
-            for (int64_t each_4 = 0; each_4 < outer.count; ++each_4) {
-                const dmlops_plan_Loop* loop = &outer.items[each_4];
-                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, place,
-                    loop->strides.count)]);
-            }
-            width = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
-                inner.strides.items[dmlops_item(planning, place, inner.strides.count)], &others);
+        dmlops_plan_int_64 others;
+        others.count = 0;
+        for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
+            const dmlops_plan_Loop* loop = &kept->items[each_1];
+            dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, place,
+                loop->strides.count)]);
         }
-        dmlops_plan_int_64_append(planning, &widths, width);
+        for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
+            const dmlops_plan_Loop* loop = &reduced->items[each_2];
+            dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, place,
+                loop->strides.count)]);
+        }
+        dmlops_plan_int_64_append(planning, &widths, dmlops_plan_vector_width(planning, tensor->bits,
+            reduced->items[dmlops_item(planning, -1, reduced->count)].size, reduced->items[dmlops_item(planning, -1,
+            reduced->count)].strides.items[dmlops_item(planning, place, reduced->items[dmlops_item(planning, -1,
+            reduced->count)].strides.count)], &others));
         if (tensor->is_present && ((((rows->each >> place) & 1) == 1) || (place == rows->source))) {
-            vector = dmlops_gcd(vector, width);
+            vector = dmlops_gcd(vector, widths.items[dmlops_item(planning, place, widths.count)]);
         }
     }
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if ((((rows->read | rows->each) >> place) & 1) == 1) {
-            int is_packed = tensor->is_present && (widths.items[dmlops_item(planning, place, widths.count)] >= vector);
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? vector : 1);
-            if (((rows->spread >> place) & 1) == 1) {
-                int is_one = 1;
-                for (int64_t each_5 = 0; each_5 < reduced->count; ++each_5) {
-                    const dmlops_plan_Loop* loop = &reduced->items[each_5];
-                    is_one = is_one && (loop->strides.items[dmlops_item(planning, place, loop->strides.count)] == 0);
-                }
-                dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)is_one);
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), (widths.items[dmlops_item(planning,
+                place, widths.count)] >= vector) ? vector : 1);
+        }
+        if (((rows->read >> place) & 1) == 1) {
+            int made_3 = 1;
+            for (int64_t each_4 = 0; each_4 < reduced->count; ++each_4) {
+                const dmlops_plan_Loop* loop = &reduced->items[each_4];
+                made_3 = made_3 && (loop->strides.items[dmlops_item(planning, place, loop->strides.count)] == 0);
             }
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)made_3);
         }
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
@@ -7777,17 +7695,9 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     const dmlops_plan_RowsPass * rows = &shader->rows;
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
         op->tensors.count)];
-    if (dmlops_plan_is_double(planning, &op->tensors) || !dmlops_plan_fits(planning, op, rows)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
-        return;
-        return;
-    }
     int chooses = ((rows->choosing >> op->rows.function) & 1) == 1;
-    if (rows->functions > 1) {
+    if (rows->cases > 1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("FUNCTION"), op->rows.function);
-    }
-    if (chooses) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DECREASING"), (int64_t)op->rows.decreasing);
     }
     int has_totals = rows->words > 0;
     int has_elements = rows->each != 0;
@@ -7820,23 +7730,17 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         kept.count)].strides.count)] < reduced.items[dmlops_item(planning, -1,
         reduced.count)].strides.items[dmlops_item(planning, -1, reduced.items[dmlops_item(planning, -1,
         reduced.count)].strides.count)]);
-    int64_t vector = dmlops_plan_define_vectors(planning, op, rows, &kept, &reduced, is_across);
-    int64_t abreast = is_across ? vector : 1;
-    int64_t along = is_across ? 1 : vector;
     dmlops_plan_int_16 steps;
     steps.count = 0;
-    dmlops_plan_Loop made_6;
-    dmlops_plan_vector_loop(planning, &kept, &reduced, is_across, &made_6);
-    for (int64_t each_5 = 0; each_5 < dmlops_clip(-1, made_6.strides.count); ++each_5) {
-        const int64_t stride = made_6.strides.items[each_5];
+    for (int64_t each_5 = 0; each_5 < dmlops_clip(-1, reduced.items[dmlops_item(planning, -1,
+        reduced.count)].strides.count); ++each_5) {
+        const int64_t stride = reduced.items[dmlops_item(planning, -1, reduced.count)].strides.items[each_5];
         dmlops_plan_int_16_append(planning, &steps, dmlops_modulo(stride, INT64_C(4294967296)));
     }
-    dmlops_plan_Loop_16 made_7;
-    dmlops_plan_in_vectors(planning, &kept, abreast, &made_7);
-    dmlops_plan_Loop_16_copy(&kept, &made_7);
-    dmlops_plan_Loop_16 made_8;
-    dmlops_plan_in_vectors(planning, &reduced, along, &made_8);
-    dmlops_plan_Loop_16_copy(&reduced, &made_8);
+    dmlops_plan_Loop made_6;
+    dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)],
+        dmlops_plan_define_vectors(planning, op, rows, &kept, &reduced), &made_6);
+    reduced.items[dmlops_item(planning, -1, reduced.count)] = made_6;
     dmlops_plan_RowShape shape;
     shape.number = dmlops_plan_repeats(planning, &kept);
     shape.extent = dmlops_plan_repeats(planning, &reduced);
@@ -7852,11 +7756,10 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         partial.member = -2;
         partial.entry = 0;
         if (is_split) {
-            int64_t words = dmlops_multiply(dmlops_multiply(rows->words, shape.number), abreast);
-            dmlops_plan_Buffer made_9;
-            made_9 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply((source->bits == 64) ? 8 : 4, words),
-                parts), 0);
-            partial = made_9;
+            int64_t bytes_ = dmlops_multiply((source->bits == 64) ? 8 : 4, rows->words);
+            dmlops_plan_Buffer made_7;
+            made_7 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(bytes_, shape.number), parts), 0);
+            partial = made_7;
         }
         dmlops_out_write(planning, &partial);
     }
@@ -7866,13 +7769,13 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_out_share(planning);
     for (int64_t place = 0; place < (is_split ? 2 : 1); ++place) {
         if ((place > 0) && !has_elements) {
-            dmlops_plan_RowShape made_10;
-            made_10 = shape;
-            made_10.extent = parts;
-            shape = made_10;
-            dmlops_plan_Sharing made_11;
-            dmlops_plan_shared(planning, &shape, parts, &made_11);
-            sharing = made_11;
+            dmlops_plan_RowShape made_8;
+            made_8 = shape;
+            made_8.extent = parts;
+            shape = made_8;
+            dmlops_plan_Sharing made_9;
+            dmlops_plan_shared(planning, &shape, parts, &made_9);
+            sharing = made_9;
         }
         int64_t in_row = dmlops_plan_ceil_div(planning, shape.extent, sharing.extent);
         int64_t count = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shape.number, sharing.lanes),
@@ -7886,15 +7789,15 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)((dmlops_modulo(shape.extent, sharing.extent) ==
             0) && (dmlops_modulo(sharing.extent, vectors) == 0)));
         if (has_totals) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-                DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+            dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)(dmlops_out_has(planning,
+                DMLOPS_CAPABILITY_WAVE_OPERATIONS) && (source->bits < 64)));
             dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
             dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)((place == 0) && (extent <= vectors)));
         }
-        dmlops_plan_Dimension_16 made_12;
-        dmlops_plan_of_tensors(planning, &kept, &made_12);
-        dmlops_plan_Dimension_16 made_13;
-        dmlops_plan_of_tensors(planning, &reduced, &made_13);
+        dmlops_plan_Dimension_16 made_10;
+        dmlops_plan_of_tensors(planning, &kept, &made_10);
+        dmlops_plan_Dimension_16 made_11;
+        dmlops_plan_of_tensors(planning, &reduced, &made_11);
         dmlops_plan_RowsParams params;
         dmlops_plan_int_512_copy(&params.lists, &known->lists);
         dmlops_plan_int_32_copy(&params.activations, &known->activations);
@@ -7906,8 +7809,8 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         params.partCount = parts;
         params.groupColumns = groups.columns;
         dmlops_plan_int_16_copy(&params.steps, &steps);
-        dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_12);
-        dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_13);
+        dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_10);
+        dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_11);
         dmlops_put_RowsParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, place > 0);
     }
@@ -9927,7 +9830,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -9965,7 +9868,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_abs_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10003,7 +9906,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_acos_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10040,7 +9943,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10072,7 +9975,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_asin_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10110,7 +10013,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_atan_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10148,7 +10051,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_ceil_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10186,7 +10089,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10228,7 +10131,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_cos_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10265,7 +10168,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_divide_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10297,7 +10200,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_exp_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10335,7 +10238,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_floor_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10373,7 +10276,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_log_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10410,7 +10313,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_and_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10441,7 +10344,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_equals_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10472,7 +10375,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_greater_th
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10503,7 +10406,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_less_than_
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10534,7 +10437,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10564,7 +10467,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_or_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10595,7 +10498,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_xor_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10626,7 +10529,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_max_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10657,7 +10560,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_mean_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10688,7 +10591,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_min_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10719,7 +10622,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_multiply_shader = 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10751,7 +10654,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10789,7 +10692,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_constant_pow_shade
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10827,7 +10730,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_recip_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10865,7 +10768,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_sin_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10903,7 +10806,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_sqrt_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10940,7 +10843,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_subtract_shader = 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -10972,7 +10875,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_tan_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11010,7 +10913,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_threshold_shader =
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11050,7 +10953,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11084,7 +10987,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_dequantize_linear_
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11117,7 +11020,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_elu_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11149,7 +11052,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 2, 1, 1},
+    {0, 0, 1, 0, 2, 0, 2, 1, 1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11182,7 +11085,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hard_sigmoid_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11216,7 +11119,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_identity_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11246,7 +11149,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_leaky_relu_shader = 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11278,7 +11181,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_linear_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11312,7 +11215,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
+    {0, 0, 1, 0, 2, 0, 2, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11345,7 +11248,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_parameterized_relu_s
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11376,7 +11279,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_parametric_softplus_
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11410,7 +11313,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_relu_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11440,7 +11343,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_scaled_elu_shader = 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11474,7 +11377,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_scaled_tanh_shader =
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11508,7 +11411,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_sigmoid_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11538,7 +11441,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
+    {0, 0, 1, 0, 2, 0, 2, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11571,7 +11474,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softplus_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11603,7 +11506,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softsign_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11633,7 +11536,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_tanh_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11663,7 +11566,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_thresholded_relu_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11700,7 +11603,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, 0, 3, 1},
     {2, 1, 0, 3},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11821,7 +11724,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11887,7 +11790,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 0, 2, 1, 2, 12, 3},
+    {0, 0, 1, 0, 0, 2, 2, 12, 3},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11928,7 +11831,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -11999,7 +11902,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12052,7 +11955,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12103,7 +12006,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12139,7 +12042,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12176,7 +12079,7 @@ static const dmlops_plan_DefinitionShader dmlops_cast_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12206,7 +12109,7 @@ static const dmlops_plan_DefinitionShader dmlops_split_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12241,7 +12144,7 @@ static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12277,7 +12180,7 @@ static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12334,7 +12237,7 @@ static const dmlops_plan_DefinitionShader dmlops_value_scale_2d_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12378,7 +12281,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
     {-1, -1, -1, -1},
@@ -12454,7 +12357,7 @@ static const dmlops_plan_DefinitionShader dmlops_space_to_depth_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12491,7 +12394,7 @@ static const dmlops_plan_DefinitionShader dmlops_depth_to_space_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12526,7 +12429,7 @@ static const dmlops_plan_DefinitionShader dmlops_tile_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12574,7 +12477,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 5, 31, 30, 0, 32, 0, 5, 0, 0, 0},
+    {0, 5, 31, 0, 32, 0, 0, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12613,7 +12516,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 6, 0, 8, 0, 3, 4, 0, 0},
+    {0, 0, 7, 0, 8, 0, 4, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12659,7 +12562,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12706,7 +12609,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
+    {0, 0, 1, 0, 2, 0, 2, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12747,7 +12650,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12814,7 +12717,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12895,7 +12798,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12967,7 +12870,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_sign_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12997,7 +12900,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_nan_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13028,7 +12931,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_erf_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13066,7 +12969,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_sinh_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13104,7 +13007,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_cosh_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13142,7 +13045,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_tanh_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13180,7 +13083,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_asinh_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13218,7 +13121,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_acosh_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13256,7 +13159,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_atanh_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13293,7 +13196,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13326,7 +13229,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13358,7 +13261,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_shrink_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13394,7 +13297,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13447,7 +13350,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13479,7 +13382,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13529,7 +13432,7 @@ static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13574,7 +13477,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
     {-1, -1, -1, -1},
@@ -13616,7 +13519,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_shift_left_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13647,7 +13550,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_shift_right_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13679,7 +13582,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13711,7 +13614,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13742,7 +13645,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_modulus_truncate_s
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13773,7 +13676,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_modulus_floor_shad
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13804,7 +13707,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13835,7 +13738,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_sequence_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13884,7 +13787,7 @@ static const dmlops_plan_DefinitionShader dmlops_reverse_subsequences_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14012,7 +13915,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14065,7 +13968,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14117,7 +14020,7 @@ static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14156,7 +14059,7 @@ static const dmlops_plan_DefinitionShader dmlops_space_to_depth1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14199,7 +14102,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 6, 0, 8, 0, 3, 4, 0, 0},
+    {0, 0, 7, 0, 8, 0, 4, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14246,7 +14149,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
     {-1, -1, -1, -1},
@@ -14291,7 +14194,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14359,7 +14262,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14442,7 +14345,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, 0, 4, 2},
     {2, 2, 0, 4},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14543,7 +14446,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, 0, 9, 3},
     {2, 3, 0, 9},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14653,7 +14556,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_and_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14684,7 +14587,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_or_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14715,7 +14618,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_xor_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14746,7 +14649,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_not_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14776,7 +14679,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_count_shader =
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14806,7 +14709,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_greater_th
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14837,7 +14740,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_less_than_
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14868,7 +14771,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_celu_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14900,7 +14803,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_relu_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14936,7 +14839,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14989,7 +14892,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15059,7 +14962,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
     {-1, -1, -1, -1},
@@ -15104,7 +15007,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15152,7 +15055,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 5, 31, 0, 16, 224, 0, 5, 0, 0, 0},
+    {0, 5, 31, 16, 224, 0, 0, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15194,7 +15097,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 0, 2, 1, 2, 1, 1},
+    {0, 0, 1, 0, 0, 2, 2, 2, 3},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15208,8 +15111,7 @@ static const uint8_t dmlops_argmin_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, rows.decreasing), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
-        DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, rows.function), DMLOPS_UINT, DMLOPS_AT(AxisDirection),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -15229,7 +15131,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 0, 2, 1, 2, 1, 1},
+    {0, 0, 1, 0, 0, 2, 2, 2, 3},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15243,8 +15145,7 @@ static const uint8_t dmlops_argmax_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, rows.decreasing), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
-        DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, rows.function), DMLOPS_UINT, DMLOPS_AT(AxisDirection),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -15266,7 +15167,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15360,7 +15261,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_atan_yx_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15391,7 +15292,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_grad_shader =
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15426,7 +15327,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_difference_square_
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15460,7 +15361,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15527,7 +15428,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 31, 28, 0, 32, 192, 5, 2, 0, 0},
+    {0, 0, 31, 0, 32, 192, 2, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15568,7 +15469,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15608,7 +15509,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 12, 1, 2, 0, 0},
+    {0, 0, 1, 0, 2, 12, 2, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15644,7 +15545,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15707,7 +15608,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {6, 4, 13, 1},
@@ -15802,7 +15703,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 15, 6, 0, 16, 96, 4, 4, 0, 0},
+    {0, 0, 15, 0, 16, 96, 4, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15846,7 +15747,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 31, 28, 0, 32, 192, 5, 2, 0, 0},
+    {0, 0, 31, 0, 32, 192, 2, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15891,7 +15792,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_clip1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15932,7 +15833,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_grad1_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15968,7 +15869,7 @@ static const dmlops_plan_DefinitionShader dmlops_padding1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16025,7 +15926,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_negate_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16055,7 +15956,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_gelu_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16085,7 +15986,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
+    {0, 0, 1, 0, 2, 0, 2, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16118,7 +16019,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0},
+    {0, 0, 1, 0, 2, 0, 2, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16151,7 +16052,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 0, 1, 2, 1, 1},
+    {0, 0, 1, 0, 2, 0, 2, 1, 1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16189,7 +16090,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample2_separable},
     {-1, -1, -1, -1},
@@ -16240,7 +16141,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
     {-1, -1, -1, -1},
@@ -16288,7 +16189,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16329,7 +16230,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 384},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16662,7 +16563,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16718,7 +16619,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16789,7 +16690,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_swish_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16820,7 +16721,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hard_swish_shader = 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16857,7 +16758,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16941,7 +16842,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17016,7 +16917,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 6, 0, 8, 0, 3, 4, 0, 0},
+    {0, 0, 7, 0, 8, 0, 4, 1, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17063,7 +16964,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 2432},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17413,7 +17314,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17447,7 +17348,7 @@ static const dmlops_plan_DefinitionShader dmlops_dequantize_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17485,7 +17386,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
     {-1, -1, -1, -1},
@@ -17538,7 +17439,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17599,7 +17500,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 2, 1, 1),
+    rows=RowsPass(0, 0, 1, 0, 2, 0, 2, 1, 1),
 )
 
 TENSOR0 = absent("ACTIVATION_HARDMAX", "InputTensor", "INPUT")
@@ -35,8 +35,7 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         tensors=tensors,
         rows=Rows(
-            reduced=tuple(1 if d == input_dimension_count - 1 else 0 for d in range(input_dimension_count)),
-            decreasing=False,
+            reduced=tuple(1 if d == input_dimension_count - 1 else 0 for d in range(input_dimension_count))
         ),
     )
 

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 2, 1, 1),
+    rows=RowsPass(0, 0, 1, 0, 2, 0, 2, 1, 1),
 )
 
 TENSOR0 = absent("ACTIVATION_HARDMAX1", "InputTensor", "INPUT")
@@ -33,10 +33,7 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     return Definition(
         tensors=tensors,
-        rows=Rows(
-            reduced=tuple(1 if (d in desc.Axes) else 0 for d in range(len(desc.InputTensor.Sizes))),
-            decreasing=False,
-        ),
+        rows=Rows(reduced=tuple(1 if (d in desc.Axes) else 0 for d in range(len(desc.InputTensor.Sizes)))),
     )
 
 

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 0),
+    rows=RowsPass(0, 0, 1, 0, 2, 0, 2, 1, 0),
 )
 
 TENSOR0 = absent("ACTIVATION_LOG_SOFTMAX", "InputTensor", "INPUT")

@@ -19,7 +19,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 5, 31, 0, 16, 224, 0, 5, 0, 0, 0),
+    rows=RowsPass(0, 5, 31, 16, 224, 0, 0, 1, 0),
 )
 
 TENSOR0 = absent("ADAM_OPTIMIZER", "InputParametersTensor", "INPUT_PARAMETERS")

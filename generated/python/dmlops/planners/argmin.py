@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..gpu.planner_helpers import Planner, absent, tensor_of
 from ..gpu.plans.definition import (
     plan_definition,
@@ -18,10 +17,8 @@ from ..gpu.plans.definition_types import (
     RowsPass,
 )
 
-AXIS_DIRECTION_DECREASING = enums.AxisDirection.DECREASING
-
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 2, 1, 1),
+    rows=RowsPass(0, 0, 1, 0, 0, 2, 2, 2, 3),
 )
 
 TENSOR0 = absent("ARGMIN", "InputTensor", "INPUT")
@@ -38,7 +35,7 @@ def inputs(desc: Any, index: int) -> Definition:
         tensors=tensors,
         rows=Rows(
             reduced=tuple(1 if (d in desc.Axes) else 0 for d in range(len(desc.InputTensor.Sizes))),
-            decreasing=desc.AxisDirection == AXIS_DIRECTION_DECREASING,
+            function=desc.AxisDirection,
         ),
     )
 

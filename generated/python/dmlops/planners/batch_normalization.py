@@ -21,7 +21,7 @@ from ..gpu.plans.definition_types import (
 SHADER = DefinitionShader(
     is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    rows=RowsPass(0, 5, 31, 30, 0, 32, 0, 5, 0, 0, 0),
+    rows=RowsPass(0, 5, 31, 0, 32, 0, 0, 1, 0),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION", "InputTensor", "INPUT")

@@ -20,7 +20,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 31, 28, 0, 32, 192, 5, 2, 0, 0),
+    rows=RowsPass(0, 0, 31, 0, 32, 192, 2, 1, 0),
 )
 
 TENSOR0 = absent("BATCH_NORMALIZATION_TRAINING_GRAD", "InputTensor", "INPUT")

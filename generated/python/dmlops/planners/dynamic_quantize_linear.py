@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 2, 12, 1, 2, 0, 0),
+    rows=RowsPass(0, 0, 1, 0, 2, 12, 2, 1, 0),
 )
 
 TENSOR0 = absent("DYNAMIC_QUANTIZE_LINEAR", "InputTensor", "INPUT")

@@ -22,7 +22,7 @@ from ..gpu.plans.definition_types import (
 SHADER = DefinitionShader(
     is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    rows=RowsPass(0, 0, 7, 6, 0, 8, 0, 3, 4, 0, 0),
+    rows=RowsPass(0, 0, 7, 0, 8, 0, 4, 1, 0),
 )
 
 TENSOR0 = absent("MEAN_VARIANCE_NORMALIZATION2", "InputTensor", "INPUT")

@@ -19,7 +19,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    rows=RowsPass(0, 0, 1, 0, 0, 0, 2, 1, 2, 12, 3),
+    rows=RowsPass(0, 0, 1, 0, 0, 2, 2, 12, 3),
 )
 
 TENSOR0 = absent("REDUCE", "InputTensor", "INPUT")
@@ -41,7 +41,7 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         rows=Rows(
             reduced=tuple(1 if (d in desc.Axes) else 0 for d in range(input_dimension_count)),
-            function=desc.Function, decreasing=False,
+            function=desc.Function,
         ),
     )
 

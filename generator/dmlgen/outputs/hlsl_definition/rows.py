@@ -46,8 +46,8 @@ class ShaderTotal:
 
 @dataclass(frozen=True)
 class RowsCase:
-    """What a shader computes of rows if FUNCTION is `number`: totals, statistics by name, and outputs, as
-    large as the rows' tensor (`each`) or with one entry per row."""
+    """The totals of rows if FUNCTION is `number`, statistics by name, and outputs, as large as the rows'
+    tensor (`each`) or with one entry per row."""
 
     name: str
     number: int
