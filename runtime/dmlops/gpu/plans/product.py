@@ -83,9 +83,12 @@ class ContractionParams(NamedTuple):
     scalars: Words
 
 
-def product_of(chosen: Choice, found: Matrices, factors: Matrices, is_cooperative: bool) -> Product:
-    """The product by a tile, with partial sums if k is split."""
-    return Product(chosen.tile, chosen.split, chosen.split.parts > 1, found, factors, is_cooperative)
+def product_of(chosen: Choice, given: Matrices, factors: Matrices, is_cooperative: bool) -> Product:
+    """The product by a tile, with partial sums, which are always in rows, if k is split."""
+    found, in_parts = given, chosen.split.parts > 1
+    if given.is_down and in_parts:
+        found = given._replace(is_down=False, run=1)
+    return Product(chosen.tile, chosen.split, in_parts, found, factors, is_cooperative)
 
 
 def tile_threads(tile: Tile) -> int:
@@ -94,9 +97,8 @@ def tile_threads(tile: Tile) -> int:
 
 
 def partial_vectors(found: Matrices) -> int:
-    """The vectors of four partial sums in one part; rows, or columns if these are stored, are padded."""
-    across = times(found.rows, ceil_div(found.columns, 4))
-    return times(times(found.columns, ceil_div(found.rows, 4)) if found.is_down else across, found.count)
+    """The vectors of four partial sums in one part; rows are padded."""
+    return times(times(found.rows, ceil_div(found.columns, 4)), found.count)
 
 
 def no_window() -> WindowConstants:
