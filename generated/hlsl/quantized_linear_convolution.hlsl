@@ -1322,20 +1322,17 @@ bool IsThere(List at)
     return isThere;
 }
 
-// The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
-// OUTPUT_DOWN.
-uint PartPitch() { return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4; }
+// The words that the partial sums of a row take up: whole vectors
+uint PartPitch() { return (matrixColumns + 3) / 4 * 4; }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    const uint2 position = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
-    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + position.y) * PartPitch()
-        + position.x;
+    return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
 }
 
 // The words of all partial sums, which packed factors follow
-uint PartWords() { return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0; }
+uint PartWords() { return SPLIT_K ? PartOf(parts, 0, 0, 0) : 0; }
 #endif
 
 #if PASS == 2 || PASS == 4
@@ -1550,7 +1547,7 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, int4 totals)
 #endif
 
 #if PASS == 3
-// Adds up the partial sums of four adjacent elements of a line, in a fixed order: PART_THREADS threads take turns with
+// Adds up the partial sums of four adjacent elements of a row, in a fixed order: PART_THREADS threads take turns with
 // the parts, then one of them combines their sums.
 #if PART_THREADS > 1
 groupshared int4 shares[NUM_THREADS];
@@ -1558,15 +1555,11 @@ groupshared int4 shares[NUM_THREADS];
 
 void AddParts(uint group, uint thread)
 {
-    const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
+    const uint across = PartPitch() / 4, vectors = matrixRows * across;
     const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
-    const uint item = group * beside + thread % beside, end = item < matrices * lines * across ? parts : 0;
-    // With phases, neighboring threads take those of one position, whose elements are adjacent in the output, so that
-    // their stores coalesce.
-    const uint number = PHASED ? item % matrices : item / (lines * across);
-    const uint rest = PHASED ? item / matrices : item - number * lines * across;
-    const uint lineNumber = rest / across, first = rest % across * 4;
-    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
+    const uint item = group * beside + thread % beside, end = item < matrices * vectors ? parts : 0;
+    const uint number = item / vectors, rest = item - number * vectors;
+    const uint row = rest / across, column = rest % across * 4;
     int4 totals = 0;
     for (uint part = share; part < end; part += PART_THREADS)
         totals += asint(scratch[PartOf(part, number, row, column) / 4]);

@@ -854,10 +854,8 @@ static const uint wavesDeep = waveCount / (wavesAcross * wavesDown);  // waves t
 static const uint eights = TILE_DEPTH / 8, leftPitch = eights + 1, rightPitch = leftPitch;
 static const uint rightStart = tileRows * leftPitch, tileEnd = rightStart + TILE_COLUMNS * rightPitch;
 static const uint sumsDown = 4, sumPitch = OWN_ROWS / 4 + 1;
-// columns of a wave's sums that are held at once
-static const uint atOnce = waveCount * OWN_COLUMNS * sumPitch <= 1792 ? OWN_COLUMNS : 16;
-static const uint sumsEnd = waveCount * atOnce * sumPitch, positionsStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
-static const uint elements = SUM_ROWS * wavesAcross * atOnce, sharers = NUM_THREADS;  // of the group, at once
+static const uint sumsEnd = waveCount * OWN_COLUMNS * sumPitch, positionsStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
+static const uint elements = SUM_ROWS * TILE_COLUMNS, sharers = NUM_THREADS;  // of the group
 static const uint readsStart = tileRows;
 groupshared uint4 tiles[positionsStart + (tileRows + TILE_COLUMNS + 3) / 4];
 #define PositionOf(line) tiles[positionsStart + (line) / 4][(line) % 4]
@@ -899,24 +897,19 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
 
 uint PackedFloat16(float2 pair) { return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16; }
 
-// Stores `atOnce` columns of each wave's sums, from `begin` on
-void PutTotals(uint begin, SumMatrix totals[totalsDown][totalsAcross])
+// Stores each wave's sums
+void PutTotals(SumMatrix totals[totalsDown][totalsAcross])
 {
     GroupBarrier();
     [unroll]
     for (uint i = 0; i < totalsDown; i++)
         [unroll]
-        for (uint j = 0; j < atOnce / 16; j++)
-            PutSums((wave * atOnce + j * 16) * sumPitch + i * 4, totals[i][begin / 16 + j]);
+        for (uint j = 0; j < totalsAcross; j++)
+            PutSums((wave * OWN_COLUMNS + j * 16) * sumPitch + i * 4, totals[i][j]);
     GroupBarrier();
 }
 
-// The row and column of an element, the columns of waves from `side` on
-uint2 PlaceOf(uint element, uint side)
-{
-    const uint column = element / SUM_ROWS;
-    return uint2(element % SUM_ROWS, column / atOnce * OWN_COLUMNS + side + column % atOnce);
-}
+uint2 PlaceOf(uint element) { return uint2(element % SUM_ROWS, element / SUM_ROWS); }
 
 // Adds up the sums of the waves that share it
 float Sum(uint number, uint element)
@@ -926,9 +919,9 @@ float Sum(uint number, uint element)
     [unroll]
     for (uint deep = 0; deep < wavesDeep; deep++)
     {
-        const uint of = (deep * wavesDown + row / OWN_ROWS) * wavesAcross + column / atOnce;
-        total += asfloat(LoadWord(tiles[(of * atOnce + column % atOnce) * sumPitch + row % OWN_ROWS / 4][row % 4],
-            NON_PRIVATE));
+        const uint of = (deep * wavesDown + row / OWN_ROWS) * wavesAcross + column / OWN_COLUMNS;
+        total += asfloat(LoadWord(tiles[(of * OWN_COLUMNS + column % OWN_COLUMNS) * sumPitch
+            + row % OWN_ROWS / 4][row % 4], NON_PRIVATE));
     }
     return total;
 }
@@ -995,7 +988,7 @@ static const uint LANES = NUM_THREADS / (wavesAcross * wavesDown);  // of a bloc
 static const uint threadRows = SUMS * OWN_ROWS, threadColumns = OWN_COLUMNS, TOTALS = threadRows * threadColumns;
 static const uint threadStep = TILE_DEPTH / LANES, threadLoads = threadStep / SUM_VECTOR;
 static const uint elements = OWN_ROWS * OWN_COLUMNS, sharers = LANES;  // of a wave, and the threads that share them
-static const uint atOnce = OWN_COLUMNS, readsStart = SUMS * SUM_ROWS;
+static const uint readsStart = SUMS * SUM_ROWS;
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
 #define PositionOf(line) positions[line]
@@ -1006,7 +999,7 @@ static uint wave, lane;
 groupshared float held[(TOTALS / 2 > SUMS ? TOTALS / 2 : SUMS) * NUM_THREADS];
 groupshared uint positions[readsStart + TILE_COLUMNS];  // where weights and factors start
 
-uint2 PlaceOf(uint element, uint side)
+uint2 PlaceOf(uint element)
 {
     return uint2(wave / wavesAcross * OWN_ROWS + element % OWN_ROWS,
         wave % wavesAcross * OWN_COLUMNS + element / OWN_ROWS);
@@ -1182,9 +1175,9 @@ void AddUpStep(uint item, uint thread, uint step)
     // Elements' other operands are loaded while sums accumulate, if a thread has one element at most. Waves without
     // elements would only delay the others.
     const uint own = COOPERATIVE_MATRIX ? thread : lane;
-    const bool isOneEach = atOnce == OWN_COLUMNS && elements <= sharers;
+    const bool isOneEach = elements <= sharers;
     if (isOneEach && hasProducts && own < elements)
-        Read(CoordinateOf(step, min(top + uint3(PlaceOf(own, 0), 0), last)));
+        Read(CoordinateOf(step, min(top + uint3(PlaceOf(own), 0), last)));
 
     const uint end = hasProducts ? WEIGHTS_DEPTH : 0;
 #if COOPERATIVE_MATRIX
@@ -1225,6 +1218,7 @@ void AddUpStep(uint item, uint thread, uint step)
         if (product >= end)
             break;
     }
+    PutTotals(totals);
 #else
     uint from[threadRows + threadColumns];
     [unroll]
@@ -1302,23 +1296,16 @@ void AddUpStep(uint item, uint thread, uint step)
         held[i * NUM_THREADS + thread] = totals[i];
 #endif
 
-    [unroll]
-    for (uint side = 0; side < OWN_COLUMNS; side += atOnce)
+    [loop]
+    for (n = own; n < elements; n += sharers)
     {
-#if COOPERATIVE_MATRIX
-        PutTotals(side, totals);
-#endif
-        [loop]
-        for (n = own; n < elements; n += sharers)
+        const uint3 position = top + uint3(PlaceOf(n), 0);
+        if (all(position < extents))
         {
-            const uint3 position = top + uint3(PlaceOf(n, side), 0);
-            if (all(position < extents))
-            {
-                const List at = CoordinateOf(step, position);
-                if (!isOneEach && hasProducts)
-                    Read(at);
-                FinishElement(at, n);
-            }
+            const List at = CoordinateOf(step, position);
+            if (!isOneEach && hasProducts)
+                Read(at);
+            FinishElement(at, n);
         }
     }
 }

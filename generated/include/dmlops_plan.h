@@ -2525,7 +2525,7 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
 DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
 DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, int is_cooperative, dmlops_plan_Product* result);
+    dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative, dmlops_plan_Product* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result);
@@ -4359,14 +4359,24 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The product by a tile, with partial sums if k is split. */
+/* The product by a tile, with partial sums, which are always in rows, if k is split. */
 DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, int is_cooperative, dmlops_plan_Product* result) {
+    dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative, dmlops_plan_Product* result) {
     (void)planning;
+    dmlops_plan_Matrices found;
+    found = *given;
+    int in_parts = chosen->split.parts > 1;
+    if (given->is_down && in_parts) {
+        dmlops_plan_Matrices made_1;
+        made_1 = *given;
+        made_1.is_down = 0;
+        made_1.run = 1;
+        found = made_1;
+    }
     result->tile = chosen->tile;
     result->split = chosen->split;
-    result->in_parts = chosen->split.parts > 1;
-    result->matrices = *found;
+    result->in_parts = in_parts;
+    result->matrices = found;
     result->factors = *factors;
     result->is_cooperative = is_cooperative;
     return;
@@ -4379,11 +4389,10 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const 
         tile->wave_columns)), 32);
 }
 
-/* The vectors of four partial sums in one part; rows, or columns if these are stored, are padded. */
+/* The vectors of four partial sums in one part; rows are padded. */
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    int64_t across = dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning, found->columns, 4));
-    return dmlops_plan_times(planning, found->is_down ? dmlops_plan_times(planning, found->columns,
-        dmlops_plan_ceil_div(planning, found->rows, 4)) : across, found->count);
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning,
+        found->columns, 4)), found->count);
 }
 
 DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result) {
@@ -7201,15 +7210,15 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     result->count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 128;
-    made_1.columns = 128;
+    made_1.columns = 64;
     made_1.depth = 64;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 32;
     made_1.resident = 2;
-    made_1.efficiency = 80;
+    made_1.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_1);
     dmlops_plan_Tile made_2;
-    made_2.rows = 128;
+    made_2.rows = 64;
     made_2.columns = 64;
     made_2.depth = 64;
     made_2.wave_rows = 32;
@@ -7218,18 +7227,18 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_2.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_2);
     dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 64;
-    made_3.depth = 64;
-    made_3.wave_rows = 32;
+    made_3.rows = 32;
+    made_3.columns = 32;
+    made_3.depth = 128;
+    made_3.wave_rows = 16;
     made_3.wave_columns = 32;
     made_3.resident = 2;
     made_3.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_3);
     dmlops_plan_Tile made_4;
-    made_4.rows = 32;
+    made_4.rows = 16;
     made_4.columns = 32;
-    made_4.depth = 128;
+    made_4.depth = 256;
     made_4.wave_rows = 16;
     made_4.wave_columns = 32;
     made_4.resident = 2;
@@ -7237,22 +7246,13 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     dmlops_plan_Tile_12_append(planning, result, &made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 16;
-    made_5.columns = 32;
+    made_5.columns = 16;
     made_5.depth = 256;
     made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
+    made_5.wave_columns = 16;
     made_5.resident = 2;
     made_5.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_5);
-    dmlops_plan_Tile made_6;
-    made_6.rows = 16;
-    made_6.columns = 16;
-    made_6.depth = 256;
-    made_6.wave_rows = 16;
-    made_6.wave_columns = 16;
-    made_6.resident = 2;
-    made_6.efficiency = 90;
-    dmlops_plan_Tile_12_append(planning, result, &made_6);
     return;
 }
 
@@ -7305,11 +7305,10 @@ DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums
     return;
 }
 
-/* The threads of a group: fewer where each, or each wave, has many sums. */
+/* The threads of a group, fewer where each has the most sums. */
 DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
     (void)planning;
-    int64_t sums = dmlops_multiply(tile->wave_rows, tile->wave_columns);
-    return (sums == 4096) ? dmlops_divide(256, 2) : ((sums == 64) ? 64 : 256);
+    return (dmlops_multiply(tile->wave_rows, tile->wave_columns) == 64) ? 64 : 256;
 }
 
 /* The macros of a pass of sums. */

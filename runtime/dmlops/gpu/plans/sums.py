@@ -134,7 +134,6 @@ def suits_cooperative_sums(out: Planning, one: SumsPass, tensors: Tensors, colum
 def sums_candidates() -> Tiles:
     """Tiles of cooperative matrices. Waves split k where several share sums."""
     return [
-        Tile(128, 128, 64, 64, 64, 2, 80),
         Tile(128, 64, 64, 32, 32, 2, 90),
         Tile(64, 64, 64, 32, 32, 2, 90),
         Tile(32, 32, 128, 16, 32, 2, 90),
@@ -167,9 +166,8 @@ def lane_tile(sums: int, found: Matrices, vector: int, is_alone: bool) -> Tile:
 
 
 def sums_threads(tile: Tile) -> int:
-    """The threads of a group: fewer where each, or each wave, has many sums."""
-    sums = tile.wave_rows * tile.wave_columns
-    return SUMS_THREADS // 2 if sums == 4096 else SUMS_LARGE_THREADS if sums == SUMS_OWN else SUMS_THREADS
+    """The threads of a group, fewer where each has the most sums."""
+    return SUMS_LARGE_THREADS if tile.wave_rows * tile.wave_columns == SUMS_OWN else SUMS_THREADS
 
 
 def define_sums(out: Planning, sums: SumsTile) -> None:
