@@ -36,7 +36,7 @@ from dmlops.gpu.work import Work
 
 ROOT = Path(__file__).resolve().parents[1]
 
-SHADERS = ("map", "gather", "scan", "rows")
+SHADERS = ("map", "scan", "rows")
 """Forms that are shaders of their own."""
 
 IN_PLACE = (*SHADERS, "attention", "sums")

@@ -47,7 +47,7 @@ def check(desc: Any, inputs: dict[str, np.ndarray], device: Any) -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_random_gathers(device: Any, operator: str, strip: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tensors have strips, too, and threads several vectors."""
-    monkeypatch.setattr("dmlops.gpu.plans.gather.STRIP_BYTES", strip)
+    monkeypatch.setattr("dmlops.gpu.plans.map.STRIP_BYTES", strip)
     monkeypatch.setattr("dmlops.gpu.plans.map.ELEMENTWISE_BUSY", 1 if strip == 16 else 1 << 16)
     for desc, inputs in random_gathers(operator, 40):
         check(desc, inputs, device)

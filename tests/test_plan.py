@@ -63,23 +63,27 @@ def rows(width: int, data_type: str) -> Any:
 TUPLES = make.gather_nd(
     (4, 5, 6), dmlops.TensorDesc("INT32", (1, 7, 2)), InputDimensionCount=3, IndicesDimensionCount=2
 )
-IMAGE, LINES = (6, 64), (64, 1)
+IMAGE = (600, 64)
 PLANS: list[tuple[Any, dict[str, Any]]] = [
     (elements((6,), (9,), 0), {"RANK": 1}),  # packed dimensions merge into one
     (elements((2, 3, 4, 5), (2, 3, 7, 5), 2), {"RANK": 3}),
     (elements((1, 1), (1, 1), 1), {"RANK": 1}),
-    (elements((4, 6), (4, 6), 1, IndicesTensor=(1, 4), OutputTensor=(1, 4)), {"RANK": 2, "VECTOR": 4}),
+    (
+        elements((400, 600), (400, 600), 1, IndicesTensor=(1, 400), OutputTensor=(1, 400)),
+        {"RANK": 2, "VECTOR": 4},
+    ),
     *((rows(32, kind), {"OUTPUT_TYPE": "UINT128", "RANK": 2}) for kind in ("INT8", "FLOAT16", "FLOAT64")),
     (rows(33, "FLOAT16"), {"OUTPUT_TYPE": "UINT16", "RANK": 2}),
     (elements((10, 96), (7, 96), 0), {"RANK": 3}),  # rows chosen by index are read in strips
     (elements((10, 32), (7, 32), 0), {"RANK": 2}),
     (elements((7, 96), (7, 96), 1), {"RANK": 2}),
-    (elements(IMAGE, IMAGE, 1), {"VECTOR": 4}),  # vectors, where everything is aligned
-    (elements((6, 62), (6, 62), 1), {"VECTOR": 2}),
-    (elements((6, 63), (6, 63), 1), {"VECTOR": 1}),
+    (elements((6, 64), (6, 64), 1), {"VECTOR": 1}),  # few elements
+    (elements(IMAGE, IMAGE, 1), {"VECTOR": 4, "INDICES_VECTOR": 4}),  # vectors, where everything is aligned
+    (elements((600, 62), (600, 62), 1), {"VECTOR": 2}),
+    (elements((600, 63), (600, 63), 1), {"VECTOR": 1}),
     (elements(IMAGE, IMAGE, 1, InputTensor=(65, 1)), {"VECTOR": 4}),
-    (elements(IMAGE, IMAGE, 1, IndicesTensor=(65, 1)), {"VECTOR": 4}),
-    (elements(IMAGE, IMAGE, 1, IndicesTensor=(1, 6)), {"VECTOR": 4}),
+    (elements(IMAGE, IMAGE, 1, IndicesTensor=(65, 1)), {"VECTOR": 4, "INDICES_VECTOR": 1}),
+    (elements(IMAGE, IMAGE, 1, IndicesTensor=(1, 600)), {"VECTOR": 4}),
     (elements(IMAGE, IMAGE, 1, OutputTensor=(65, 1)), {"VECTOR": 1}),
     (elements(IMAGE, IMAGE, 1, OutputTensor=(68, 1)), {"VECTOR": 4}),
     (elements(IMAGE, IMAGE, 1, OutputTensor=(128, 2)), {"VECTOR": 1}),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dmlgen.schedules import schedule_of
-from dmlgen.schedules.aligned import blocked, is_aligned, single
+from dmlgen.schedules.aligned import is_aligned, single
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.rows import Rows
@@ -63,15 +63,6 @@ def of(operator: str, text: str = section("{}")) -> Callable[[Path, str], Varian
 
 # Maps.
 
-BLOCKS = """compute:
-  let:
-    blocks: "[{} for d in axes(InputTensor)]"
-    block: "[{} for d in axes(InputTensor)]"
-  outputs:
-    OutputTensor: float(InputTensor[at]) * QuantizationTensors[0][block]
-"""
-WHOLE, BLOCK = "InputTensor.Sizes[d] // QuantizationTensors[0].Sizes[d]", "at[d] // blocks[d]"
-
 
 def in_step(variant: Variant) -> bool:
     """Whether a computation steps through all tensors together."""
@@ -80,13 +71,6 @@ def in_step(variant: Variant) -> bool:
     return is_aligned(schedule)
 
 
-ALIGNED = Family(lambda folder, *texts: Variant(folder, "DEQUANTIZE", BLOCKS.format(*texts)), in_step, {
-    "as it is": (WHOLE, BLOCK, True),
-    "of a fixed size": ("2", BLOCK, False),
-    "remainders": (WHOLE, "at[d] % blocks[d]", False),
-    "larger ones": (f"{WHOLE} + 1", BLOCK, False),
-    "those of another tensor": ("InputTensor.Sizes[d] // OutputTensor.Sizes[d]", BLOCK, False),
-})  # fmt: skip
 READS = Family(of("ELEMENT_WISE_ADD", section("ATensor[at] + ATensor[{}] + BTensor[at]")), in_step, {
     "the element": ("at", True),
     "its mirror image": ("[ATensor.Sizes[d] - 1 - at[d] for d in axes(ATensor)]", False),
@@ -681,15 +665,13 @@ def test_what_has_a_form(
 # What the registry's operators have.
 
 
-def test_scales_are_of_blocks_or_of_all_elements() -> None:
+def test_which_maps_step_through_all_tensors_together() -> None:
     registry = whole_registry()
     found: dict[str, Any] = {one.name: schedule_of(registry, one) for one in registry.operators}
-    for name in ("QUANTIZE", "DEQUANTIZE"):
-        assert is_aligned(found[name])
-        assert sorted(blocked(found[name])) == ["QuantizationTensors[0]", "QuantizationTensors[1]"]
     add = found["ELEMENT_WISE_QUANTIZED_LINEAR_ADD"]
-    assert is_aligned(add) and len(single(add)) == 6 and not blocked(add)
-    moves = (found[name] for name in ("TILE", "DEPTH_TO_SPACE", "SLICE", "PADDING"))
+    assert is_aligned(add) and len(single(add)) == 6
+    assert all(is_aligned(found[f"GATHER{name}"]) for name in ("", "_ELEMENTS", "_ND", "_ND1"))
+    moves = (found[name] for name in ("TILE", "DEPTH_TO_SPACE", "SLICE", "PADDING", "DEQUANTIZE"))
     assert not any(one is not None and is_aligned(one) for one in moves)
 
 

@@ -8,28 +8,22 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... dequantize.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
-// dimension, or NUM_THREADS apart.
-// Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,
-// and dimensions of size 1 are dropped.
+// Each thread computes VECTOR adjacent elements, each from its coordinate in OutputTensor, whose elements are visited
+// in the order in which they lie in memory. All tensors have the same number of dimensions.
+// Sizes and strides are in elements.
 //
 // For each tensor, X being INPUT or QUANTIZATION0 or QUANTIZATION1 or OUTPUT:
 //   X_TYPE     its data type. OutputTensor: FLOAT32, FLOAT16; QuantizationTensors[0], QuantizationTensors[1]: FLOAT32,
 //              FLOAT16, INT8, INT4, UINT8, UINT4; InputTensor: INT8, INT4, UINT8, UINT4
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
-//              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
-//   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
-//              all other strides are multiples of X_VECTOR
-//   X_SINGLE   1 for one that has one element for a whole vector, because its innermost stride is 0; else 0
-//   X_TRANSPOSED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading;
-//              X_VECTOR is then VECTOR, and all strides but that one are multiples of it. Else 0
-//   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
-//   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
-//   RANK       dimensions after merging, 1 to 16
+//              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
+//              innermost size are multiples of VECTOR
+//   RANK       dimensions, 1 to 8
+//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest
 //   NUM_THREADS  threads in a group
 //   QUANTIZATION_TYPE 0 NONE, 1 SCALE, 2 SCALE_ZERO_POINT
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -63,31 +57,21 @@
 struct Dimension
 {
     uint size;  // elements, or vectors of them
-    uint reciprocal, inputStride, quantization0Stride, quantization1Stride, outputStride, reserved0, reserved1;
+    uint reciprocal, inputStride, quantization0Stride, quantization1Stride, outputStride;
+    int blocks, blocksReciprocal;
 };
 
-typedef INPUT_STORED InputElements;
-#if QUANTIZATION0_BITS < 16
-typedef QUANTIZATION0_STORED Quantization0Elements;
-#else
-typedef vector<QUANTIZATION0_STORED, QUANTIZATION0_VECTOR> Quantization0Elements;
-#endif
-#if QUANTIZATION1_BITS < 16
-typedef QUANTIZATION1_STORED Quantization1Elements;
-#else
-typedef vector<QUANTIZATION1_STORED, QUANTIZATION1_VECTOR> Quantization1Elements;
-#endif
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
-[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<Quantization0Elements> quantizationTensors0 : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<Quantization1Elements> quantizationTensors1 : register(t2);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<QUANTIZATION0_STORED> quantizationTensors0 : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<QUANTIZATION1_STORED> quantizationTensors1 : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep, quantization0Step, quantization1Step, reserved0, reserved1, reserved2;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -101,31 +85,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
-struct Position
-{
-    uint input;
-    uint quantization0;
-    uint quantization1;
-    uint output;
-};
-
-// Where an item starts
-Position Locate(uint item)
-{
-    Position position = { 0, 0, 0, 0 };
-    [unroll]
-    for (int d = RANK - 1; d >= 0; d--)
-    {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
-        const uint coordinate = item - rest * dimensions[d].size;
-        position.input += coordinate * dimensions[d].inputStride;
-        position.quantization0 += coordinate * dimensions[d].quantization0Stride;
-        position.quantization1 += coordinate * dimensions[d].quantization1Stride;
-        position.output += coordinate * dimensions[d].outputStride;
-        item = rest;
-    }
-    return position;
-}
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -151,70 +111,52 @@ float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
+// The quotient of integers rounded down, for a positive divisor, by way of its reciprocal (2^31 - 1) / divisor rounded
+// down. That is below 2^31 / divisor by 1 at most, so the estimate falls short of the quotient by at most 1. For a
+// negative dividend the result is the complement of the quotient of its complement.
+int FloorDivideBy(int dividend, int divisor, int reciprocal)
+{
+    const int sign = dividend >> 31;
+    const uint positive = (uint)(dividend ^ sign);
+    const uint below = (uint)(((uint64_t)(2 * positive) * (uint)reciprocal) >> 32);
+    return (int)(positive - below * (uint)divisor >= (uint)divisor ? below + 1 : below) ^ sign;
+}
+
 // Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the
 // bits that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
 float RoundingOnce(float x, uint significand) { return x; }
 int RoundingOnce(int x, uint significand) { return x; }
 uint RoundingOnce(uint x, uint significand) { return x; }
 
-void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
+INPUT_VALUE LoadInput(uint offset)
 {
-    [unroll]
-    for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
-    {
-        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
-        const uint perWord = 32 / INPUT_BITS;
-        const uint word = inputTensor[place / perWord] >> (place % perWord * INPUT_BITS);
-        [unroll]
-        for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (l + 1))) >> (32 - INPUT_BITS);
-    }
+    const uint perWord = 32 / INPUT_BITS;
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
 
-void LoadQuantization0(uint offset, out QUANTIZATION0_VALUE values[VECTOR])
+QUANTIZATION0_VALUE LoadQuantization0(uint offset)
 {
-    [unroll]
-    for (uint k = 0; k < VECTOR; k += QUANTIZATION0_VECTOR)
-    {
 #if QUANTIZATION0_BITS < 16
-        const uint place = offset + (QUANTIZATION0_SINGLE ? 0 : k * quantization0Step);
-        const uint perWord = 32 / QUANTIZATION0_BITS;
-        const uint word = quantizationTensors0[place / perWord] >> (place % perWord * QUANTIZATION0_BITS);
-        [unroll]
-        for (uint l = 0; l < QUANTIZATION0_VECTOR; l++)
-            values[k + l] = (QUANTIZATION0_VALUE)(word << (32 - QUANTIZATION0_BITS * (l + 1)))
-                >> (32 - QUANTIZATION0_BITS);
+    const uint perWord = 32 / QUANTIZATION0_BITS;
+    const uint above = (uint)quantizationTensors0[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * QUANTIZATION0_BITS);
+    return (QUANTIZATION0_VALUE)above >> (32 - QUANTIZATION0_BITS);
 #else
-        const Quantization0Elements elements = quantizationTensors0[(offset
-            + (QUANTIZATION0_SINGLE ? 0 : k * quantization0Step)) / QUANTIZATION0_VECTOR];
-        [unroll]
-        for (uint l = 0; l < QUANTIZATION0_VECTOR; l++)
-            values[k + l] = (QUANTIZATION0_VALUE)elements[l];
+    return (QUANTIZATION0_VALUE)quantizationTensors0[offset];
 #endif
-    }
 }
 
-void LoadQuantization1(uint offset, out QUANTIZATION1_VALUE values[VECTOR])
+QUANTIZATION1_VALUE LoadQuantization1(uint offset)
 {
-    [unroll]
-    for (uint k = 0; k < VECTOR; k += QUANTIZATION1_VECTOR)
-    {
 #if QUANTIZATION1_BITS < 16
-        const uint place = offset + (QUANTIZATION1_SINGLE ? 0 : k * quantization1Step);
-        const uint perWord = 32 / QUANTIZATION1_BITS;
-        const uint word = quantizationTensors1[place / perWord] >> (place % perWord * QUANTIZATION1_BITS);
-        [unroll]
-        for (uint l = 0; l < QUANTIZATION1_VECTOR; l++)
-            values[k + l] = (QUANTIZATION1_VALUE)(word << (32 - QUANTIZATION1_BITS * (l + 1)))
-                >> (32 - QUANTIZATION1_BITS);
+    const uint perWord = 32 / QUANTIZATION1_BITS;
+    const uint above = (uint)quantizationTensors1[offset / perWord]
+        << ((perWord - 1 - offset % perWord) * QUANTIZATION1_BITS);
+    return (QUANTIZATION1_VALUE)above >> (32 - QUANTIZATION1_BITS);
 #else
-        const Quantization1Elements elements = quantizationTensors1[(offset
-            + (QUANTIZATION1_SINGLE ? 0 : k * quantization1Step)) / QUANTIZATION1_VECTOR];
-        [unroll]
-        for (uint l = 0; l < QUANTIZATION1_VECTOR; l++)
-            values[k + l] = (QUANTIZATION1_VALUE)elements[l];
+    return (QUANTIZATION1_VALUE)quantizationTensors1[offset];
 #endif
-    }
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
@@ -230,50 +172,60 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input, QUANTIZATION0_VALUE quantization0, QUANTIZATION1_VALUE quantization1)
-{
-    const OUTPUT_VALUE zero = QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */
-        ? Convert(RoundingOnce(quantization1, OUTPUT_SIGNIFICAND), (OUTPUT_VALUE)0) : (OUTPUT_VALUE)0;
-    return (OUTPUT_VALUE)((Convert(RoundingOnce(input, OUTPUT_SIGNIFICAND), (OUTPUT_VALUE)0) - zero) * quantization0);
-}
-
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : VECTORS) + thread;
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
 
-    Position positions[VECTORS];
-    INPUT_VALUE input[VECTORS][VECTOR];
-    QUANTIZATION0_VALUE quantization0[VECTORS][VECTOR];
-    QUANTIZATION1_VALUE quantization1[VECTORS][VECTOR];
+    int at[RANK];
+    uint rest = item;
     [unroll]
-    for (uint u = 0; u < VECTORS; u++)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        positions[u] = Locate(BLOCKS ? item : item + u * NUM_THREADS);
-#if BLOCKS
-        positions[u].input += u * (INPUT_TRANSPOSED ? inputStep : dimensions[RANK - 2].inputStride / VECTOR);
-        positions[u].quantization0 += u * (QUANTIZATION0_TRANSPOSED ? quantization0Step
-            : dimensions[RANK - 2].quantization0Stride / VECTOR);
-        positions[u].quantization1 += u * (QUANTIZATION1_TRANSPOSED ? quantization1Step
-            : dimensions[RANK - 2].quantization1Stride / VECTOR);
-        positions[u].output += u * (dimensions[RANK - 2].outputStride / VECTOR);
-#endif
-        LoadInput(positions[u].input, input[u]);
-        LoadQuantization0(positions[u].quantization0, quantization0[u]);
-        LoadQuantization1(positions[u].quantization1, quantization1[u]);
+        const int d = DIMENSION_AT(i);
+        const uint outer = i > 0 ? DivideBySize(rest, dimensions[d]) : 0;
+        at[d] = (int)(rest - outer * dimensions[d].size);
+        rest = outer;
     }
 
+    const int inner = DIMENSION_AT(RANK - 1);
+    const int vectorStart = at[inner] * VECTOR;
+    OUTPUT_VALUE values[VECTOR];
     [unroll]
-    for (uint u = 0; u < VECTORS; u++)
+    for (int inVector = 0; inVector < VECTOR; inVector++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        at[inner] = vectorStart + inVector;
+        uint offset1 = 0;
         [unroll]
-        for (uint k = 0; k < VECTOR; k++)
-            values[k] = Compute(INPUT_TRANSPOSED ? input[k][u] : input[u][k],
-                QUANTIZATION0_TRANSPOSED ? quantization0[k][u] : quantization0[u][k],
-                QUANTIZATION1_TRANSPOSED ? quantization1[k][u] : quantization1[u][k]);
-        Store(positions[u].output, values);
+        for (int d = 0; d < RANK; d++)
+            offset1 += (uint)at[d] * dimensions[d].inputStride;
+        OUTPUT_VALUE chosen1;
+        if (QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */)
+        {
+            uint offset2 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset2 += (uint)FloorDivideBy(at[d], dimensions[d].blocks, dimensions[d].blocksReciprocal)
+                    * dimensions[d].quantization1Stride;
+            chosen1 = Convert(RoundingOnce(LoadQuantization1(offset2), OUTPUT_SIGNIFICAND), (OUTPUT_VALUE)0);
+        }
+        else
+            chosen1 = (OUTPUT_VALUE)0;
+        const OUTPUT_VALUE zero = chosen1;
+        uint offset3 = 0;
+        [unroll]
+        for (int d = 0; d < RANK; d++)
+            offset3 += (uint)FloorDivideBy(at[d], dimensions[d].blocks, dimensions[d].blocksReciprocal)
+                * dimensions[d].quantization0Stride;
+        values[inVector] = (OUTPUT_VALUE)((Convert(RoundingOnce(LoadInput(offset1), OUTPUT_SIGNIFICAND),
+            (OUTPUT_VALUE)0) - zero) * LoadQuantization0(offset3));
     }
+    at[inner] = vectorStart;
+    uint offset4 = 0;
+    [unroll]
+    for (int d = 0; d < RANK; d++)
+        offset4 += (uint)at[d] * dimensions[d].outputStride;
+    Store(offset4, values);
 }

@@ -67,9 +67,12 @@ struct Dimension
     uint reciprocal, inputStride, indicesStride, updatesStride, outputStride, reserved0, reserved1;
 };
 
-struct ScatterLookup
+struct Lookup
 {
-    uint size, outputStride, indicesOffset, reserved0;
+    uint size;  // of the dimension that the index selects from
+    uint stride;  // how far a unit of it moves the element that is accessed
+    uint offset;  // the place of the index, from that of the first one
+    uint reserved0;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -84,7 +87,7 @@ struct ScatterLookup
     uint updateCount, reserved0;
     Dimension dimensions[RANK];  // of the output, outermost first
     Dimension updatesDimensions[UPDATES_RANK];
-    ScatterLookup lookups[LOOKUPS];
+    Lookup lookups[LOOKUPS];
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -198,8 +201,8 @@ uint TargetOf(uint number)
     [unroll]
     for (uint l = 0; l < LOOKUPS; l++)
     {
-        const INDICES_VALUE wanted = LoadIndices(position.indices + lookups[l].indicesOffset);
-        offset += (uint)NormalizeIndex(wanted, (int)lookups[l].size) * lookups[l].outputStride;
+        const INDICES_VALUE wanted = LoadIndices(position.indices + lookups[l].offset);
+        offset += (uint)NormalizeIndex(wanted, (int)lookups[l].size) * lookups[l].stride;
     }
     return offset;
 }

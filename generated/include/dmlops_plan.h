@@ -419,7 +419,6 @@ typedef struct dmlops_plan_Movement {
     dmlops_plan_int_8 strides;
     dmlops_plan_int_8 steps;
     dmlops_plan_Lookup_8 lookups;
-    int is_followed;
 } dmlops_plan_Movement;
 
 typedef struct dmlops_plan_int_16 {
@@ -626,7 +625,6 @@ typedef struct dmlops_plan_MapPass {
     int64_t over;
     int is_aligned;
     int64_t single;
-    int64_t blocked;
 } dmlops_plan_MapPass;
 
 typedef struct dmlops_plan_ContractionPass {
@@ -804,11 +802,6 @@ static inline void dmlops_plan_Tensor_16_append(dmlops_planning* planning, dmlop
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_Tensor_16_copy(dmlops_plan_Tensor_16* to, const dmlops_plan_Tensor_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_int_8_16 {
     int64_t count;
     dmlops_plan_int_8 items[16];
@@ -820,11 +813,6 @@ static inline void dmlops_plan_int_8_16_append(dmlops_planning* planning, dmlops
     } else {
         dmlops_out_full(planning, list->count);
     }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_8_16_copy(dmlops_plan_int_8_16* to, const dmlops_plan_int_8_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_Activation_8 {
@@ -849,6 +837,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_32 bounds;
     dmlops_plan_Activation_8 activations;
     int64_t widened;
+    dmlops_plan_Movement movement;
     dmlops_plan_Factors factors;
     dmlops_plan_Sliding sliding;
     dmlops_plan_AttentionViews attention;
@@ -1115,17 +1104,6 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
-typedef struct dmlops_plan_Map {
-    int is_aligned;
-    int64_t over;
-    int64_t single;
-    int64_t blocked;
-    dmlops_plan_Tensor_16 tensors;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_int_64 scalars;
-    dmlops_plan_int_8_16 arrays;
-} dmlops_plan_Map;
-
 typedef struct dmlops_plan_MapParams {
     int64_t count;
     int64_t groupColumns;
@@ -1133,6 +1111,7 @@ typedef struct dmlops_plan_MapParams {
     dmlops_plan_int_8 steps;
     dmlops_plan_int_64 scalars;
     dmlops_plan_Dimension_16 dimensions;
+    dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_MapParams;
 
 typedef struct dmlops_plan_SeparableTile {
@@ -1260,87 +1239,6 @@ typedef struct dmlops_plan_DefinitionParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_DefinitionParams;
 
-typedef struct dmlops_plan_Gather {
-    dmlops_plan_Tensor input;
-    dmlops_plan_Tensor indices;
-    dmlops_plan_Tensor output;
-    dmlops_plan_Movement movement;
-} dmlops_plan_Gather;
-
-typedef struct dmlops_plan_GatherResources {
-    dmlops_plan_Buffer input;
-    dmlops_plan_Buffer indices;
-    dmlops_plan_Buffer output;
-} dmlops_plan_GatherResources;
-
-typedef struct dmlops_plan_GatherLookup {
-    int64_t size;
-    int64_t inputStride;
-    int64_t indicesOffset;
-} dmlops_plan_GatherLookup;
-
-typedef struct dmlops_plan_GatherLookup_8 {
-    int64_t count;
-    dmlops_plan_GatherLookup items[8];
-} dmlops_plan_GatherLookup_8;
-
-static inline void dmlops_plan_GatherLookup_8_append(dmlops_planning* planning, dmlops_plan_GatherLookup_8* list, const dmlops_plan_GatherLookup* item) {
-    if (list->count < 8) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_GatherLookup_8_copy(dmlops_plan_GatherLookup_8* to, const dmlops_plan_GatherLookup_8* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_GatherParams {
-    int64_t count;
-    int64_t groupColumns;
-    int64_t inputStep;
-    int64_t indicesStep;
-    dmlops_plan_Dimension_16 dimensions;
-    dmlops_plan_GatherLookup_8 lookups;
-} dmlops_plan_GatherParams;
-
-typedef struct dmlops_plan_Loop_16 {
-    int64_t count;
-    dmlops_plan_Loop items[16];
-} dmlops_plan_Loop_16;
-
-static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_Moved {
-    int64_t bytes;
-    dmlops_plan_Loop_16 loops;
-    dmlops_plan_Lookup_8 lookups;
-} dmlops_plan_Moved;
-
 typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -1434,37 +1332,13 @@ typedef struct dmlops_plan_ScatterResources {
     dmlops_plan_Buffer output;
 } dmlops_plan_ScatterResources;
 
-typedef struct dmlops_plan_ScatterLookup {
-    int64_t size;
-    int64_t outputStride;
-    int64_t indicesOffset;
-} dmlops_plan_ScatterLookup;
-
-typedef struct dmlops_plan_ScatterLookup_8 {
-    int64_t count;
-    dmlops_plan_ScatterLookup items[8];
-} dmlops_plan_ScatterLookup_8;
-
-static inline void dmlops_plan_ScatterLookup_8_append(dmlops_planning* planning, dmlops_plan_ScatterLookup_8* list, const dmlops_plan_ScatterLookup* item) {
-    if (list->count < 8) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_copy(dmlops_plan_ScatterLookup_8* to, const dmlops_plan_ScatterLookup_8* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_ScatterParams {
     int64_t count;
     int64_t groupColumns;
     int64_t updateCount;
     dmlops_plan_Dimension_16 dimensions;
     dmlops_plan_Dimension_16 updatesDimensions;
-    dmlops_plan_ScatterLookup_8 lookups;
+    dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_ScatterParams;
 
 typedef struct dmlops_plan_TopK {
@@ -1503,6 +1377,35 @@ typedef struct dmlops_plan_Division {
     int64_t parts;
     int64_t length;
 } dmlops_plan_Division;
+
+typedef struct dmlops_plan_Loop_16 {
+    int64_t count;
+    dmlops_plan_Loop items[16];
+} dmlops_plan_Loop_16;
+
+static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
 
 typedef struct dmlops_plan_int_8_4 {
     int64_t count;
@@ -1613,6 +1516,9 @@ DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) 
     record->bounds.count = 0;
     record->activations.count = 0;
     record->widened = 0;
+    record->movement.strides.count = 0;
+    record->movement.steps.count = 0;
+    record->movement.lookups.count = 0;
     record->factors.applies = 0;
     record->factors.left.count = 0;
     record->factors.right.count = 0;
@@ -1699,68 +1605,6 @@ DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) 
     record->separable.rank = 0;
     record->separable.applies.count = 0;
     record->terms.count = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Map_empty(dmlops_plan_Map* record) {
-    record->is_aligned = 0;
-    record->over = 0;
-    record->single = 0;
-    record->blocked = 0;
-    record->tensors.count = 0;
-    record->elements.count = 0;
-    record->scalars.count = 0;
-    record->arrays.count = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
-    record->input.macro = NULL;
-    record->input.buffer.member = 0;
-    record->input.buffer.entry = 0;
-    record->input.is_present = 0;
-    record->input.type_name = NULL;
-    record->input.bits = 0;
-    record->input.is_float = 0;
-    record->input.is_signed = 0;
-    record->input.is_native = 0;
-    record->input.as_bits = 0;
-    record->input.is_output = 0;
-    record->input.is_held = 0;
-    record->input.sizes.count = 0;
-    record->input.strides.count = 0;
-    record->indices.macro = NULL;
-    record->indices.buffer.member = 0;
-    record->indices.buffer.entry = 0;
-    record->indices.is_present = 0;
-    record->indices.type_name = NULL;
-    record->indices.bits = 0;
-    record->indices.is_float = 0;
-    record->indices.is_signed = 0;
-    record->indices.is_native = 0;
-    record->indices.as_bits = 0;
-    record->indices.is_output = 0;
-    record->indices.is_held = 0;
-    record->indices.sizes.count = 0;
-    record->indices.strides.count = 0;
-    record->output.macro = NULL;
-    record->output.buffer.member = 0;
-    record->output.buffer.entry = 0;
-    record->output.is_present = 0;
-    record->output.type_name = NULL;
-    record->output.bits = 0;
-    record->output.is_float = 0;
-    record->output.is_signed = 0;
-    record->output.is_native = 0;
-    record->output.as_bits = 0;
-    record->output.is_output = 0;
-    record->output.is_held = 0;
-    record->output.sizes.count = 0;
-    record->output.strides.count = 0;
-    record->movement.strides.count = 0;
-    record->movement.steps.count = 0;
-    record->movement.lookups.count = 0;
-    record->movement.is_followed = 0;
 }
 
 /* Makes a record empty, apart from the items of lists, which would take the most time. */
@@ -1951,7 +1795,6 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->movement.strides.count = 0;
     record->movement.steps.count = 0;
     record->movement.lookups.count = 0;
-    record->movement.is_followed = 0;
 }
 
 /* Makes a record empty, apart from the items of lists, which would take the most time. */
@@ -2212,6 +2055,13 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
+DMLOPS_CALLED void dmlops_put_Lookup(
+    dmlops_planning* planning, const dmlops_plan_Lookup* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->stride);
+    dmlops_put_word(planning, record->offset);
+}
+
 DMLOPS_CALLED void dmlops_put_MapParams(
     dmlops_planning* planning, const dmlops_plan_MapParams* record) {
     dmlops_put_word(planning, record->count);
@@ -2222,6 +2072,11 @@ DMLOPS_CALLED void dmlops_put_MapParams(
     for (int64_t i = 0; i < record->dimensions.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->lookups.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Lookup(planning, &record->lookups.items[i]);
         dmlops_put_padding(planning);
     }
 }
@@ -2264,31 +2119,6 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
-DMLOPS_CALLED void dmlops_put_GatherLookup(
-    dmlops_planning* planning, const dmlops_plan_GatherLookup* record) {
-    dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->inputStride);
-    dmlops_put_word(planning, record->indicesOffset);
-}
-
-DMLOPS_CALLED void dmlops_put_GatherParams(
-    dmlops_planning* planning, const dmlops_plan_GatherParams* record) {
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_word(planning, record->inputStep);
-    dmlops_put_word(planning, record->indicesStep);
-    for (int64_t i = 0; i < record->dimensions.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
-        dmlops_put_padding(planning);
-    }
-    for (int64_t i = 0; i < record->lookups.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_GatherLookup(planning, &record->lookups.items[i]);
-        dmlops_put_padding(planning);
-    }
 }
 
 DMLOPS_CALLED void dmlops_put_NonzeroParams(
@@ -2339,13 +2169,6 @@ DMLOPS_CALLED void dmlops_put_ScanParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_ScatterLookup(
-    dmlops_planning* planning, const dmlops_plan_ScatterLookup* record) {
-    dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->outputStride);
-    dmlops_put_word(planning, record->indicesOffset);
-}
-
 DMLOPS_CALLED void dmlops_put_ScatterParams(
     dmlops_planning* planning, const dmlops_plan_ScatterParams* record) {
     dmlops_put_word(planning, record->count);
@@ -2363,7 +2186,7 @@ DMLOPS_CALLED void dmlops_put_ScatterParams(
     }
     for (int64_t i = 0; i < record->lookups.count; ++i) {
         dmlops_put_padding(planning);
-        dmlops_put_ScatterLookup(planning, &record->lookups.items[i]);
+        dmlops_put_Lookup(planning, &record->lookups.items[i]);
         dmlops_put_padding(planning);
     }
 }
@@ -2659,25 +2482,42 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     is_cooperative);
 DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
+DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
+    int64_t source, const dmlops_plan_Lookup_8* lookups);
+DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
+    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const dmlops_plan_Lookup_8* lookups, int64_t
+    run, dmlops_plan_Lookup_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op);
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op);
-DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    elements);
-DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis);
-DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
-    result);
+DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t run);
+DMLOPS_CALLED int dmlops_plan_has_dimensions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, int64_t place);
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one);
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
+DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, int64_t elements);
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, dmlops_plan_Loop_16* result);
 DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
     loops, int64_t place, int64_t along, int64_t vector);
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Loop_16* loops, int64_t vector);
 DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result);
+    dmlops_plan_Loop* inner, int64_t height, int64_t width, dmlops_plan_Loop_16* result);
 DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
     threads);
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op);
+DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t width,
+    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one);
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
+DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, int64_t run, const dmlops_plan_int_64* scalars, int64_t
+    begin);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result);
 DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -2780,13 +2620,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, co
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
     int64_t first, const dmlops_plan_Threads* threads, int waits);
-DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
-    result);
-DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
-    result);
-DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* op, dmlops_plan_Moved*
-    result);
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
@@ -2794,10 +2627,6 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
 DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
     dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op);
-DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16* outputs,
-    const dmlops_plan_Loop_16* updates, const dmlops_plan_Lookup_8* lookups);
-DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
-    dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
     result);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
@@ -6440,6 +6269,70 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     return dmlops_plan_window_tiles(planning, contraction, &found);
 }
 
+/* The elements of a run, `most` or fewer, that is contiguous in the tensor numbered `source` and in the last one, and
+   that the same indices select. */
+DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
+    int64_t source, const dmlops_plan_Lookup_8* lookups) {
+    const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
+    if ((inner->strides.items[dmlops_item(planning, source, inner->strides.count)] != 1) ||
+        (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] != 0) ||
+        (inner->strides.items[dmlops_item(planning, -1, inner->strides.count)] != 1)) {
+        return 1;
+    }
+    int64_t run = dmlops_gcd(most, inner->size);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        run = dmlops_gcd(run, dmlops_gcd(loop->strides.items[dmlops_item(planning, source, loop->strides.count)],
+            loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
+    }
+    for (int64_t each_2 = 0; each_2 < lookups->count; ++each_2) {
+        const dmlops_plan_Lookup* lookup = &lookups->items[each_2];
+        run = dmlops_gcd(run, lookup->stride);
+    }
+    return run;
+}
+
+/* Loops over runs of that many elements, with strides in runs, except those of indices. */
+DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
+    dmlops_plan_Loop_16* result) {
+    dmlops_plan_Loop_16 found;
+    found.count = 0;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        dmlops_plan_int_16 strides;
+        strides.count = 0;
+        for (int64_t place = 0; place < loop->strides.count; ++place) {
+            const int64_t stride = loop->strides.items[place];
+            dmlops_plan_int_16_append(planning, &strides, (place == 1) ? stride : dmlops_divide(stride, run));
+        }
+        dmlops_plan_Loop made_2;
+        made_2.size = loop->size;
+        dmlops_plan_int_16_copy(&made_2.strides, &strides);
+        dmlops_plan_Loop_16_append(planning, &found, &made_2);
+    }
+    dmlops_plan_Loop made_3;
+    made_3.size = dmlops_divide(loops->items[dmlops_item(planning, -1, loops->count)].size, run);
+    dmlops_plan_int_16_copy(&made_3.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
+    dmlops_plan_Loop_16_append(planning, &found, &made_3);
+    dmlops_plan_merged_in_order(planning, &found, result);
+    return;
+}
+
+/* Lookups that move by runs of that many elements. */
+DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const dmlops_plan_Lookup_8* lookups, int64_t
+    run, dmlops_plan_Lookup_8* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < lookups->count; ++each_1) {
+        const dmlops_plan_Lookup* one = &lookups->items[each_1];
+        dmlops_plan_Lookup made_2;
+        made_2.size = one->size;
+        made_2.stride = dmlops_divide(one->stride, run);
+        made_2.offset = one->offset;
+        dmlops_plan_Lookup_8_append(planning, result, &made_2);
+    }
+    return;
+}
+
 /* An integer as 32 bits; it must fit as a signed one. */
 DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
     if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
@@ -6452,27 +6345,6 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 /* One dispatch. */
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    const dmlops_plan_MapPass * one = &shader->map;
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
-    dmlops_plan_Tensor_16 tensors;
-    tensors.count = 0;
-    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-            dmlops_plan_Tensor_16_append(planning, &tensors, tensor);
-        } else {
-            dmlops_plan_Tensor absent;
-            absent = *output;
-            absent.macro = tensor->macro;
-            absent.buffer = tensor->buffer;
-            absent.is_present = 0;
-            dmlops_plan_Tensor made_2;
-            made_2 = absent;
-            made_2.is_output = 0;
-            dmlops_plan_Tensor_16_append(planning, &tensors, &made_2);
-        }
-    }
     for (int64_t place = 0; place < op->bounds.count; ++place) {
         const int64_t bound = op->bounds.items[place];
         dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
@@ -6480,8 +6352,8 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_3 = 0; each_3 < op->numbers.count; ++each_3) {
-        const int64_t number = op->numbers.items[each_3];
+    for (int64_t each_1 = 0; each_1 < op->numbers.count; ++each_1) {
+        const int64_t number = op->numbers.items[each_1];
         dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_integer(planning, number));
     }
     if (shader->is_fused) {
@@ -6489,59 +6361,80 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
         dmlops_plan_define_activations(planning, op, shader, &fused);
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION"), fused.words.items[dmlops_item(planning, 0,
             fused.words.count)]);
-        dmlops_plan_int_64 made_4;
-        made_4.count = 0;
-        for (int64_t each_5 = dmlops_clip(1, fused.words.count); each_5 < dmlops_clip(3, fused.words.count); ++each_5) {
-            const int64_t item = fused.words.items[each_5];
-            dmlops_plan_int_64_append(planning, &made_4, item);
+        dmlops_plan_int_64 made_2;
+        made_2.count = 0;
+        for (int64_t each_3 = dmlops_clip(1, fused.words.count); each_3 < dmlops_clip(3, fused.words.count); ++each_3) {
+            const int64_t item = fused.words.items[each_3];
+            dmlops_plan_int_64_append(planning, &made_2, item);
         }
-        dmlops_plan_int_64_extend(planning, &scalars, made_4.count, made_4.items);
+        dmlops_plan_int_64_extend(planning, &scalars, made_2.count, made_2.items);
     }
-    for (int64_t place = 0; place < tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors.items[place];
-        if ((((op->widened >> place) & 1) == 1) && !tensor->is_float) {
-            dmlops_plan_check_type(planning, 64, 1);
-        }
-        dmlops_plan_define_tensor(planning, tensor);
-        dmlops_plan_bind(planning, tensor);
-    }
-    dmlops_plan_Map found;
-    found.is_aligned = one->is_aligned;
-    found.over = one->over;
-    found.single = one->single;
-    found.blocked = one->blocked;
-    dmlops_plan_Tensor_16_copy(&found.tensors, &tensors);
-    dmlops_plan_int_64_copy(&found.elements, &op->elements);
-    dmlops_plan_int_64_copy(&found.scalars, &scalars);
-    dmlops_plan_int_8_16_copy(&found.arrays, &op->lists);
-    if (one->is_aligned) {
-        dmlops_plan_aligned(planning, &found);
+    if (op->movement.lookups.count > 0) {
+        dmlops_plan_gather(planning, op, &shader->map);
     } else {
-        dmlops_plan_coordinates(planning, &found);
+        if (shader->map.is_aligned) {
+            dmlops_plan_aligned(planning, op, &shader->map, &scalars);
+        } else {
+            dmlops_plan_coordinates(planning, op, &shader->map, &scalars);
+        }
     }
 }
 
-/* Rejects tensors with other dimensions than the one visited; single ones may have any. */
-DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op) {
+/* Defines the types of tensors, of which runs of raw bits are moved as one, and binds them. */
+DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t run) {
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->single >> place) & 1) == 0) && (tensor->strides.count != op->tensors.items[dmlops_item(planning,
-            op->over, op->tensors.count)].sizes.count)) {
+        if ((op->movement.lookups.count > 0) && (place != 0)) {
+            dmlops_plan_check_offsets(planning, tensor);
+        } else {
+            dmlops_plan_check_span(planning, tensor);
+        }
+        dmlops_plan_Tensor typed;
+        typed = *tensor;
+        typed.bits = tensor->as_bits ? dmlops_multiply(run, tensor->bits) : tensor->bits;
+        if (!tensor->is_present) {
+            dmlops_plan_Tensor made_1;
+            made_1 = op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
+            made_1.macro = tensor->macro;
+            typed = made_1;
+        }
+        if ((((op->widened >> place) & 1) == 1) && !typed.is_float) {
+            dmlops_plan_check_type(planning, 64, 1);
+        }
+        dmlops_plan_define_tensor(planning, &typed);
+        dmlops_plan_bind(planning, tensor);
+    }
+}
+
+/* Whether a tensor is present and read at more than its first element. */
+DMLOPS_CALLED int dmlops_plan_has_dimensions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, int64_t place) {
+    return op->tensors.items[dmlops_item(planning, place, op->tensors.count)].is_present && (((one->single >> place) &
+        1) == 0);
+}
+
+/* Rejects tensors with other dimensions than the one visited. */
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one) {
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if (dmlops_plan_has_dimensions(planning, op, one, place) && (tensor->strides.count !=
+            op->tensors.items[dmlops_item(planning, one->over, op->tensors.count)].sizes.count)) {
             dmlops_out_refuse(planning, DMLOPS_REASON_RANK_MISMATCH, -1, tensor->strides.count);
             return;
         }
     }
 }
 
-/* By coordinates, in the memory order of the tensor visited: in vectors if that is the output. */
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op) {
+/* By coordinates, in the memory order of the output. */
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars) {
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
-    int is_own = op->over == dmlops_subtract(op->tensors.count, 1);
-    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes;
-    dmlops_plan_check_ranks(planning, op);
+    const dmlops_plan_int_8 * sizes = &output->sizes;
+    dmlops_plan_bind_tensors(planning, op, 1);
+    dmlops_plan_check_ranks(planning, op, one);
     dmlops_plan_int_8 order;
-    dmlops_plan_outermost_first(planning, sizes, &op->tensors.items[dmlops_item(planning, op->over,
-        op->tensors.count)].strides, &order);
+    dmlops_plan_outermost_first(planning, sizes, &output->strides, &order);
     int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
     dmlops_plan_int_64 outer;
     outer.count = 0;
@@ -6552,9 +6445,9 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
                 output->strides.count)]);
         }
     }
-    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning,
-        inner, sizes->count)], output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer) : 1;
-    if (dmlops_plan_is_one_each(planning, output, dmlops_plan_element_count(planning, sizes))) {
+    int64_t vector = dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning, inner,
+        sizes->count)], output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer);
+    if ((output->bits >= 32) && dmlops_plan_is_one_each(planning, dmlops_plan_element_count(planning, sizes))) {
         vector = 1;
     }
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, sizes), vector);
@@ -6568,11 +6461,11 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
         row.count = 0;
         for (int64_t each_2 = 0; each_2 < op->tensors.count; ++each_2) {
             const dmlops_plan_Tensor* tensor = &op->tensors.items[each_2];
-            dmlops_plan_int_16_append(planning, &row, tensor->strides.items[dmlops_item(planning, place,
-                tensor->strides.count)]);
+            dmlops_plan_int_16_append(planning, &row, tensor->is_present ? tensor->strides.items[dmlops_item(planning,
+                place, tensor->strides.count)] : 0);
         }
-        for (int64_t each_3 = 0; each_3 < op->arrays.count; ++each_3) {
-            const dmlops_plan_int_8* array = &op->arrays.items[each_3];
+        for (int64_t each_3 = 0; each_3 < op->lists.count; ++each_3) {
+            const dmlops_plan_int_8* array = &op->lists.items[each_3];
             dmlops_plan_int_16_append(planning, &row, dmlops_plan_integer(planning, array->items[dmlops_item(planning,
                 place, array->count)]));
         }
@@ -6586,80 +6479,46 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_int_8 made_5;
     made_5.count = 0;
-    dmlops_plan_MapParams made_6;
-    made_6.count = count;
-    made_6.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&made_6.elements, &op->elements);
-    made_6.steps = made_5;
-    dmlops_plan_int_64_copy(&made_6.scalars, &op->scalars);
-    dmlops_plan_Dimension_16_copy(&made_6.dimensions, &found);
-    dmlops_put_MapParams(planning, &made_6);
+    dmlops_plan_Lookup_8 made_6;
+    made_6.count = 0;
+    dmlops_plan_MapParams made_7;
+    made_7.count = count;
+    made_7.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&made_7.elements, &op->elements);
+    made_7.steps = made_5;
+    dmlops_plan_int_64_copy(&made_7.scalars, scalars);
+    dmlops_plan_Dimension_16_copy(&made_7.dimensions, &found);
+    dmlops_plan_Lookup_8_copy(&made_7.lookups, &made_6);
+    dmlops_put_MapParams(planning, &made_7);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Whether threads compute one element each, of 32 bits or more: the elements fill no more than a group on each
-   multiprocessor. */
-DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t elements) {
+/* Whether threads compute one element each: they fill no more than a group on each multiprocessor. */
+DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, int64_t elements) {
     (void)planning;
-    return (output->bits >= 32) && (elements <= 33792);
+    return elements <= 33792;
 }
 
-/* The size along an axis of the blocks that blocked tensors have an element for; 1 without such tensors. */
-DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis) {
-    int64_t size = op->tensors.items[dmlops_item(planning, op->over,
-        op->tensors.count)].sizes.items[dmlops_item(planning, axis, op->tensors.items[dmlops_item(planning, op->over,
-        op->tensors.count)].sizes.count)];
-    int64_t block = 1;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->blocked >> place) & 1) == 1) && tensor->is_present) {
-            block = dmlops_divide(size, tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)]);
-        }
-    }
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->blocked >> place) & 1) == 1) && tensor->is_present &&
-            (dmlops_multiply(tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)], block) != size)) {
-            dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, axis);
-            return 0;
-        }
-    }
-    return block;
-}
-
-/* The dimensions of the tensor visited, from block to block and over a block, merged. */
-DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
-    result) {
-    dmlops_plan_check_ranks(planning, op);
+/* The dimensions of the tensor visited, merged. */
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, dmlops_plan_Loop_16* result) {
+    dmlops_plan_check_ranks(planning, op, one);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
-    for (int64_t axis = 0; axis < op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes.count;
+    for (int64_t axis = 0; axis < op->tensors.items[dmlops_item(planning, one->over, op->tensors.count)].sizes.count;
         ++axis) {
-        const int64_t size = op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes.items[axis];
-        int64_t block = dmlops_plan_blocks_along(planning, op, axis);
-        dmlops_plan_int_16 between;
-        between.count = 0;
-        dmlops_plan_int_16 within;
-        within.count = 0;
+        const int64_t size = op->tensors.items[dmlops_item(planning, one->over, op->tensors.count)].sizes.items[axis];
+        dmlops_plan_int_16 strides;
+        strides.count = 0;
         for (int64_t place = 0; place < op->tensors.count; ++place) {
             const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-            int is_single = ((op->single >> place) & 1) == 1;
-            int is_blocked = ((op->blocked >> place) & 1) == 1;
-            int64_t stride = (tensor->is_present && !is_single) ? tensor->strides.items[dmlops_item(planning, axis,
-                tensor->strides.count)] : 0;
-            dmlops_plan_int_16_append(planning, &between, is_blocked ? stride : dmlops_multiply(block, stride));
-            dmlops_plan_int_16_append(planning, &within, is_blocked ? 0 : stride);
+            dmlops_plan_int_16_append(planning, &strides, dmlops_plan_has_dimensions(planning, op, one, place) ?
+                tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
         }
         dmlops_plan_Loop made_1;
-        made_1.size = dmlops_divide(size, block);
-        dmlops_plan_int_16_copy(&made_1.strides, &between);
+        made_1.size = size;
+        dmlops_plan_int_16_copy(&made_1.strides, &strides);
         dmlops_plan_Loop_16_append(planning, &loops, &made_1);
-        if (block > 1) {
-            dmlops_plan_Loop made_2;
-            made_2.size = block;
-            dmlops_plan_int_16_copy(&made_2.strides, &within);
-            dmlops_plan_Loop_16_append(planning, &loops, &made_2);
-        }
     }
     dmlops_plan_merged(planning, &loops, result);
     return;
@@ -6683,7 +6542,7 @@ DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int6
 }
 
 /* The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use. */
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Loop_16* loops, int64_t vector) {
     if ((vector > 1) && (loops->count <= dmlops_subtract(8, 2))) {
         for (int64_t along = 0; along < dmlops_subtract(loops->count, 1); ++along) {
@@ -6692,9 +6551,8 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
                     int is_repeated = loops->items[dmlops_item(planning, dmlops_subtract(loops->count, 1),
                         loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning,
                         dmlops_subtract(loops->count, 1), loops->count)].strides.count)] == 0;
-                    int is_small = is_repeated || (((op->blocked >> place) & 1) == 1);
                     int64_t bits = op->tensors.items[dmlops_item(planning, place, op->tensors.count)].bits;
-                    if (!is_small && (dmlops_plan_loaded_at_once(planning, bits, loops, place, along, vector) ==
+                    if (!is_repeated && (dmlops_plan_loaded_at_once(planning, bits, loops, place, along, vector) ==
                         vector)) {
                         return along;
                     }
@@ -6705,36 +6563,36 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
     return -1;
 }
 
-/* Loops over patches of square blocks, so that neighboring threads stay close along both dimensions. Without, a
-   transposed copy has 0.72 of the speed on an H200. */
+/* Loops over patches of at most this height and width, so that neighboring threads stay close along both dimensions. */
 DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
-    int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
-    int64_t wide = dmlops_gcd(4, dmlops_divide(inner->size, vector));
+    dmlops_plan_Loop* inner, int64_t height, int64_t width, dmlops_plan_Loop_16* result) {
+    int64_t high = dmlops_gcd(height, other->size);
+    int64_t wide = dmlops_gcd(width, inner->size);
     dmlops_plan_Loop_16 found;
     found.count = 0;
-    dmlops_plan_Loop down;
-    dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high), &down);
-    if (down.size > 1) {
-        dmlops_plan_Loop_16_append(planning, &found, &down);
-    }
-    dmlops_plan_Loop across;
-    dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide), &across);
-    if (across.size > 1) {
-        dmlops_plan_Loop_16_append(planning, &found, &across);
-    }
     dmlops_plan_Loop made_1;
-    dmlops_plan_in_steps(planning, other, vector, &made_1);
+    dmlops_plan_in_steps(planning, other, high, &made_1);
+    dmlops_plan_Loop_16_append(planning, &found, &made_1);
     dmlops_plan_Loop made_2;
-    made_2.size = high;
-    dmlops_plan_int_16_copy(&made_2.strides, &made_1.strides);
+    dmlops_plan_in_steps(planning, inner, wide, &made_2);
     dmlops_plan_Loop_16_append(planning, &found, &made_2);
-    dmlops_plan_Loop made_3;
-    dmlops_plan_in_steps(planning, inner, vector, &made_3);
-    dmlops_plan_Loop made_4;
-    made_4.size = wide;
-    dmlops_plan_int_16_copy(&made_4.strides, &made_3.strides);
-    dmlops_plan_Loop_16_append(planning, &found, &made_4);
+    dmlops_plan_Loop_16 made_3;
+    made_3.count = 0;
+    for (int64_t each_4 = 0; each_4 < found.count; ++each_4) {
+        const dmlops_plan_Loop* loop = &found.items[each_4];
+        if (loop->size > 1) {
+            dmlops_plan_Loop_16_append(planning, &made_3, loop);
+        }
+    }
+    dmlops_plan_Loop_16_copy(&found, &made_3);
+    dmlops_plan_Loop made_5;
+    made_5.size = high;
+    dmlops_plan_int_16_copy(&made_5.strides, &other->strides);
+    dmlops_plan_Loop_16_append(planning, &found, &made_5);
+    dmlops_plan_Loop made_6;
+    made_6.size = wide;
+    dmlops_plan_int_16_copy(&made_6.strides, &inner->strides);
+    dmlops_plan_Loop_16_append(planning, &found, &made_6);
     dmlops_plan_Loop_16_copy(result, &found);
     return;
 }
@@ -6755,55 +6613,153 @@ DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64
     return 1;
 }
 
-/* All tensors in step, since they have the sizes of the one visited. */
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op) {
+/* Loops down strips of this width, if indices select the row to read from. Row by row, each element of a row may come
+   from another row of the input, and by the time its neighbors in memory are needed, the cache has evicted them. The
+   rows of a strip fit. */
+DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t width,
+    dmlops_plan_Loop_16* result) {
+    const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
+    int is_chosen = (inner->strides.items[dmlops_item(planning, 0, inner->strides.count)] == 1) &&
+        (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 0) &&
+        (inner->strides.items[dmlops_item(planning, -1, inner->strides.count)] == 1);
+    if (!is_chosen || (loops->count < 2) || (loops->count >= 8) || (dmlops_modulo(inner->size, width) != 0)) {
+        dmlops_plan_Loop_16_copy(result, loops);
+        return;
+    }
+    dmlops_plan_Loop_16 found;
+    found.count = 0;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-2, loops->count); ++each_1) {
+        const dmlops_plan_Loop* item = &loops->items[each_1];
+        dmlops_plan_Loop_16_append(planning, &found, item);
+    }
+    dmlops_plan_Loop_16 made_3;
+    dmlops_plan_patches(planning, &loops->items[dmlops_item(planning, -2, loops->count)], inner,
+        loops->items[dmlops_item(planning, -2, loops->count)].size, width, &made_3);
+    for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
+        const dmlops_plan_Loop* loop = &made_3.items[each_2];
+        dmlops_plan_Loop_16_append(planning, &found, loop);
+    }
+    dmlops_plan_Loop_16_copy(result, &found);
+    return;
+}
+
+/* All elements of the output in step with their indices; runs of them are copied as one. */
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one) {
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
-    dmlops_plan_int_64 begins;
-    begins.count = 0;
-    for (int64_t each_1 = 0; each_1 < op->arrays.count; ++each_1) {
-        const dmlops_plan_int_8* array = &op->arrays.items[each_1];
-        int64_t begin = 0;
-        for (int64_t place = 0; place < array->count; ++place) {
-            const int64_t entry = array->items[place];
-            begin = dmlops_add(begin, dmlops_multiply(entry, output->strides.items[dmlops_item(planning, place,
-                output->strides.count)]));
-        }
-        dmlops_plan_int_64_append(planning, &begins, begin);
+    const dmlops_plan_Movement * movement = &op->movement;
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t place = 0; place < output->sizes.count; ++place) {
+        const int64_t size = output->sizes.items[place];
+        dmlops_plan_int_16 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_16_append(planning, &made_2, movement->strides.items[dmlops_item(planning, place,
+            movement->strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2, movement->steps.items[dmlops_item(planning, place,
+            movement->steps.count)]);
+        dmlops_plan_int_16_append(planning, &made_2, output->strides.items[dmlops_item(planning, place,
+            output->strides.count)]);
+        dmlops_plan_Loop made_3;
+        made_3.size = size;
+        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_3);
     }
     dmlops_plan_Loop_16 loops;
-    dmlops_plan_loops_in_step(planning, op, &loops);
-    const dmlops_plan_Loop * inner = &loops.items[dmlops_item(planning, -1, loops.count)];
+    dmlops_plan_merged(planning, &made_1, &loops);
+    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, output->bits), &loops, 0, &movement->lookups);
+    dmlops_plan_Loop_16 made_4;
+    dmlops_plan_in_runs(planning, &loops, run, &made_4);
+    dmlops_plan_Loop_16 made_5;
+    dmlops_plan_striped(planning, &made_4, dmlops_divide(1024, dmlops_multiply(run, output->bits)), &made_5);
+    dmlops_plan_Loop_16_copy(&loops, &made_5);
+    dmlops_plan_int_64 made_6;
+    made_6.count = 0;
+    dmlops_plan_loops(planning, op, one, &loops, run, &made_6, 0);
+}
+
+/* All tensors in step, since they have the sizes of the one visited, which may be stored from a coordinate in the
+   output on. */
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars) {
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    for (int64_t each_1 = 0; each_1 < scalars->count; ++each_1) {
+        const int64_t item = scalars->items[each_1];
+        dmlops_plan_int_64_append(planning, &words, item);
+    }
+    int64_t begin = 0;
+    for (int64_t each_2 = 0; each_2 < op->lists.count; ++each_2) {
+        const dmlops_plan_int_8* array = &op->lists.items[each_2];
+        for (int64_t place = 0; place < array->count; ++place) {
+            const int64_t entry = array->items[place];
+            begin = dmlops_add(begin, dmlops_multiply(entry, op->tensors.items[dmlops_item(planning, -1,
+                op->tensors.count)].strides.items[dmlops_item(planning, place, op->tensors.items[dmlops_item(planning,
+                -1, op->tensors.count)].strides.count)]));
+        }
+        dmlops_plan_int_64_append(planning, &words, begin);
+    }
+    dmlops_plan_Loop_16 made_3;
+    dmlops_plan_loops_in_step(planning, op, one, &made_3);
+    dmlops_plan_loops(planning, op, one, &made_3, 1, &words, begin);
+}
+
+/* The dispatch over runs of elements, from an offset in the output on. */
+DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, int64_t run, const dmlops_plan_int_64* scalars, int64_t
+    begin) {
+    dmlops_plan_bind_tensors(planning, op, run);
+    int64_t bits = dmlops_multiply(run, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].bits);
+    const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
+    dmlops_plan_Lookup_8 lookups;
+    dmlops_plan_lookups_in_runs(planning, &op->movement.lookups, run, &lookups);
+    int gathers = lookups.count > 0;
+    int64_t threads = gathers ? 512 : 256;
+    int by_tuples = (lookups.count > 1) && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 1);
     dmlops_plan_int_64 outer;
     outer.count = 0;
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, loops.count); ++each_2) {
-        const dmlops_plan_Loop* loop = &loops.items[each_2];
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
         dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, -1,
             loop->strides.count)]);
     }
-    dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
-    int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
-        inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
-    if (dmlops_plan_is_one_each(planning, output, dmlops_plan_repeats(planning, &loops))) {
+    dmlops_plan_int_64_append(planning, &outer, begin);
+    int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
+        -1, inner->strides.count)], &outer);
+    if ((by_tuples && (bits > 8)) || ((bits >= 32) && dmlops_plan_is_one_each(planning, dmlops_plan_repeats(planning,
+        loops)))) {
         vector = 1;
     }
-    int64_t other = dmlops_plan_other_loop(planning, op, &loops, vector);
+    int64_t other = gathers ? -1 : dmlops_plan_other_loop(planning, op, loops, vector);
+    int64_t loaded = 0;
     for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        int64_t along = dmlops_subtract(loops.count, 1);
-        if ((other != -1) && (dmlops_plan_loaded_at_once(planning, tensor->bits, &loops, place, other, vector) ==
+        int64_t along = dmlops_subtract(loops->count, 1);
+        if ((other != -1) && (dmlops_plan_loaded_at_once(planning, tensor->bits, loops, place, other, vector) ==
             vector)) {
             along = other;
         }
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
-            (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)(along == other));
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), dmlops_plan_loaded_at_once(planning,
-            tensor->bits, &loops, place, along, vector));
+        int64_t width = dmlops_plan_loaded_at_once(planning, tensor->bits, loops, place, along, vector);
+        for (int64_t each_2 = 0; each_2 < lookups.count; ++each_2) {
+            const dmlops_plan_Lookup* lookup = &lookups.items[each_2];
+            width = dmlops_gcd(width, lookup->offset);
+        }
+        if (!gathers || (place == 1)) {
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
+                (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), width);
+        }
+        if (!gathers) {
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)(along == other));
+            if (dmlops_plan_has_dimensions(planning, op, one, place)) {
+                loaded = dmlops_add(loaded, dmlops_multiply(tensor->bits, vector));
+            }
+        }
     }
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t place = 0; place < dmlops_clip(-1, loops.count); ++place) {
-        const dmlops_plan_Loop* loop = &loops.items[place];
+    for (int64_t place = 0; place < dmlops_clip(-1, loops->count); ++place) {
+        const dmlops_plan_Loop* loop = &loops->items[place];
         if (place != other) {
             dmlops_plan_Loop_16_append(planning, &vectors, loop);
         }
@@ -6813,52 +6769,47 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         dmlops_plan_in_steps(planning, inner, vector, &made_3);
         dmlops_plan_Loop_16_append(planning, &vectors, &made_3);
     } else {
+        dmlops_plan_Loop high;
+        dmlops_plan_in_steps(planning, &loops->items[dmlops_item(planning, other, loops->count)], vector, &high);
+        dmlops_plan_Loop wide;
+        dmlops_plan_in_steps(planning, inner, vector, &wide);
         dmlops_plan_Loop_16 made_5;
-        dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], inner, vector, &made_5);
+        dmlops_plan_patches(planning, &high, &wide, 16, 4, &made_5);
         for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
             const dmlops_plan_Loop* loop = &made_5.items[each_4];
             dmlops_plan_Loop_16_append(planning, &vectors, loop);
         }
     }
     int64_t count = dmlops_plan_repeats(planning, &vectors);
-    int64_t loaded = 0;
-    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (tensor->is_present && (((op->single >> place) & 1) == 0)) {
-            loaded = dmlops_add(loaded, dmlops_multiply(tensor->bits, vector));
-        }
-    }
-    int64_t moved = dmlops_max(loaded, dmlops_multiply(output->bits, vector));
-    int64_t ahead = (other == -1) ? dmlops_plan_vectors_ahead(planning, count, moved, 256) : 1;
+    int64_t moved = dmlops_max(loaded, dmlops_multiply(bits, vector));
+    int64_t ahead = ((other != -1) || by_tuples) ? 1 : dmlops_plan_vectors_ahead(planning, count, moved, threads);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_divide(count, ahead), 256, ahead, &groups);
+    dmlops_plan_grid(planning, dmlops_divide(count, ahead), threads, ahead, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), (other == -1) ? ahead : vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
+    if (gathers) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), lookups.count);
+    } else {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
+    }
     dmlops_plan_int_8 steps;
     steps.count = 0;
     for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, inner->strides.count); ++each_6) {
         const int64_t item = inner->strides.items[each_6];
         dmlops_plan_int_8_append(planning, &steps, item);
     }
-    dmlops_plan_int_64 scalars;
-    scalars.count = 0;
-    for (int64_t each_7 = 0; each_7 < op->scalars.count; ++each_7) {
-        const int64_t item = op->scalars.items[each_7];
-        dmlops_plan_int_64_append(planning, &scalars, item);
-    }
-    dmlops_plan_int_64_extend(planning, &scalars, begins.count, begins.items);
-    dmlops_plan_Dimension_16 made_8;
-    dmlops_plan_dimensions(planning, &vectors, &made_8);
+    dmlops_plan_Dimension_16 made_7;
+    dmlops_plan_dimensions(planning, &vectors, &made_7);
     dmlops_plan_MapParams params;
     params.count = count;
     params.groupColumns = groups.columns;
     dmlops_plan_int_64_copy(&params.elements, &op->elements);
     params.steps = steps;
-    dmlops_plan_int_64_copy(&params.scalars, &scalars);
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
+    dmlops_plan_int_64_copy(&params.scalars, scalars);
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_7);
+    dmlops_plan_Lookup_8_copy(&params.lookups, &lookups);
     dmlops_put_MapParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -8329,227 +8280,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_out_dispatch(planning, &groups, waits);
 }
 
-/* The movement in wider elements, up to 16 bytes, if it copies contiguous runs. */
-DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
-    result) {
-    const dmlops_plan_Loop * inner = &moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
-    if ((inner->strides.items[dmlops_item(planning, 0, inner->strides.count)] != 1) ||
-        (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] != 0) ||
-        (inner->strides.items[dmlops_item(planning, 2, inner->strides.count)] != 1)) {
-        *result = *moved;
-        return;
-    }
-    int64_t factor = dmlops_gcd(dmlops_divide(16, moved->bytes), inner->size);
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, moved->loops.count); ++each_1) {
-        const dmlops_plan_Loop* loop = &moved->loops.items[each_1];
-        factor = dmlops_gcd(factor, dmlops_gcd(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)],
-            loop->strides.items[dmlops_item(planning, 2, loop->strides.count)]));
-    }
-    for (int64_t each_2 = 0; each_2 < moved->lookups.count; ++each_2) {
-        const dmlops_plan_Lookup* lookup = &moved->lookups.items[each_2];
-        factor = dmlops_gcd(factor, lookup->stride);
-    }
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
-    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved->loops.count); ++each_3) {
-        const dmlops_plan_Loop* loop = &moved->loops.items[each_3];
-        dmlops_plan_int_16 made_4;
-        made_4.count = 0;
-        dmlops_plan_int_16_append(planning, &made_4, dmlops_divide(loop->strides.items[dmlops_item(planning, 0,
-            loop->strides.count)], factor));
-        dmlops_plan_int_16_append(planning, &made_4, loop->strides.items[dmlops_item(planning, 1,
-            loop->strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_4, dmlops_divide(loop->strides.items[dmlops_item(planning, 2,
-            loop->strides.count)], factor));
-        dmlops_plan_Loop made_5;
-        made_5.size = loop->size;
-        dmlops_plan_int_16_copy(&made_5.strides, &made_4);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_5);
-    }
-    dmlops_plan_int_16 made_6;
-    made_6.count = 0;
-    dmlops_plan_int_16_append(planning, &made_6, 1);
-    dmlops_plan_int_16_append(planning, &made_6, 0);
-    dmlops_plan_int_16_append(planning, &made_6, 1);
-    dmlops_plan_Loop made_7;
-    made_7.size = dmlops_divide(inner->size, factor);
-    dmlops_plan_int_16_copy(&made_7.strides, &made_6);
-    dmlops_plan_Loop_16_append(planning, &loops, &made_7);
-    dmlops_plan_Loop_16 made_8;
-    dmlops_plan_merged(planning, &loops, &made_8);
-    dmlops_plan_Lookup_8 made_9;
-    made_9.count = 0;
-    for (int64_t each_10 = 0; each_10 < moved->lookups.count; ++each_10) {
-        const dmlops_plan_Lookup* lookup = &moved->lookups.items[each_10];
-        dmlops_plan_Lookup made_11;
-        made_11.size = lookup->size;
-        made_11.stride = dmlops_divide(lookup->stride, factor);
-        made_11.offset = lookup->offset;
-        dmlops_plan_Lookup_8_append(planning, &made_9, &made_11);
-    }
-    result->bytes = dmlops_multiply(moved->bytes, factor);
-    dmlops_plan_Loop_16_copy(&result->loops, &made_8);
-    dmlops_plan_Lookup_8_copy(&result->lookups, &made_9);
-    return;
-}
-
-/* The movement down strips as wide as a cache line, if indices select the row to read from. Row by row, each element of
-   a row may come from another row of the input, and by the time its neighbors in memory are needed, the cache has
-   evicted them. The rows of a strip fit. */
-DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
-    result) {
-    int64_t rank = moved->loops.count;
-    if ((rank < 2) || (rank >= 8)) {
-        *result = *moved;
-        return;
-    }
-    const dmlops_plan_Loop * inner = &moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
-    int64_t width = dmlops_divide(128, moved->bytes);
-    int chosen = (inner->strides.items[dmlops_item(planning, 0, inner->strides.count)] == 1) &&
-        (inner->strides.items[dmlops_item(planning, 2, inner->strides.count)] == 1) &&
-        (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 0);
-    if (!chosen || (dmlops_modulo(inner->size, width) != 0) || (inner->size == width)) {
-        *result = *moved;
-        return;
-    }
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(dmlops_subtract(rank, 2), moved->loops.count); ++each_1) {
-        const dmlops_plan_Loop* item = &moved->loops.items[each_1];
-        dmlops_plan_Loop_16_append(planning, &loops, item);
-    }
-    dmlops_plan_Loop made_2;
-    dmlops_plan_in_steps(planning, inner, width, &made_2);
-    dmlops_plan_Loop_16_append(planning, &loops, &made_2);
-    dmlops_plan_Loop_16_append(planning, &loops, &moved->loops.items[dmlops_item(planning, -2, moved->loops.count)]);
-    dmlops_plan_Loop made_3;
-    made_3.size = width;
-    dmlops_plan_int_16_copy(&made_3.strides, &inner->strides);
-    dmlops_plan_Loop_16_append(planning, &loops, &made_3);
-    result->bytes = moved->bytes;
-    dmlops_plan_Loop_16_copy(&result->loops, &loops);
-    dmlops_plan_Lookup_8_copy(&result->lookups, &moved->lookups);
-    return;
-}
-
-/* The movement as described, in as few loops as possible. */
-DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* op, dmlops_plan_Moved*
-    result) {
-    const dmlops_plan_Movement * movement = &op->movement;
-    if (!movement->is_followed || (movement->lookups.count == 0)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
-        memset(result, 0, sizeof *result);
-        return;
-    }
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
-    for (int64_t place = 0; place < op->output.sizes.count; ++place) {
-        const int64_t size = op->output.sizes.items[place];
-        dmlops_plan_int_16 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_16_append(planning, &made_1, movement->strides.items[dmlops_item(planning, place,
-            movement->strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_1, movement->steps.items[dmlops_item(planning, place,
-            movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_1, op->output.strides.items[dmlops_item(planning, place,
-            op->output.strides.count)]);
-        dmlops_plan_Loop made_2;
-        made_2.size = size;
-        dmlops_plan_int_16_copy(&made_2.strides, &made_1);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
-    }
-    dmlops_plan_Loop_16 made_3;
-    dmlops_plan_merged(planning, &loops, &made_3);
-    result->bytes = dmlops_divide(op->output.bits, 8);
-    dmlops_plan_Loop_16_copy(&result->loops, &made_3);
-    dmlops_plan_Lookup_8_copy(&result->lookups, &movement->lookups);
-    return;
-}
-
-/* The one dispatch that gathers, with the fastest variant of the shader. */
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op) {
-    dmlops_plan_check_span(planning, &op->input);
-    dmlops_plan_check_offsets(planning, &op->indices);
-    dmlops_plan_check_offsets(planning, &op->output);
-    dmlops_plan_Moved made_1;
-    dmlops_plan_moved_of(planning, op, &made_1);
-    dmlops_plan_Moved made_2;
-    dmlops_plan_widened(planning, &made_1, &made_2);
-    dmlops_plan_Moved moved;
-    dmlops_plan_striped(planning, &made_2, &moved);
-    const dmlops_plan_Loop_16 * loops = &moved.loops;
-    const dmlops_plan_Loop * inner = &moved.loops.items[dmlops_item(planning, -1, moved.loops.count)];
-    int64_t bits = dmlops_multiply(moved.bytes, 8);
-    dmlops_plan_int_64 outer;
-    outer.count = 0;
-    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, loops->count); ++each_3) {
-        const dmlops_plan_Loop* loop = &loops->items[each_3];
-        dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, 2, loop->strides.count)]);
-    }
-    int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
-        2, inner->strides.count)], &outer);
-    int by_tuples = (moved.lookups.count > 1) && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)]
-        > 1);
-    if (by_tuples && (bits > 8)) {
-        vector = 1;
-    }
-    dmlops_plan_Loop_16 vectors;
-    vectors.count = 0;
-    for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, loops->count); ++each_4) {
-        const dmlops_plan_Loop* item = &loops->items[each_4];
-        dmlops_plan_Loop_16_append(planning, &vectors, item);
-    }
-    dmlops_plan_Loop made_5;
-    dmlops_plan_in_steps(planning, inner, vector, &made_5);
-    dmlops_plan_Loop_16_append(planning, &vectors, &made_5);
-    int64_t count = dmlops_plan_repeats(planning, &vectors);
-    int64_t ahead = by_tuples ? 1 : dmlops_plan_vectors_ahead(planning, count, dmlops_multiply(bits, vector), 512);
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_divide(count, ahead), 512, ahead, &groups);
-    dmlops_plan_Tensor made_6;
-    made_6 = op->input;
-    made_6.bits = bits;
-    dmlops_plan_define_moved(planning, &made_6);
-    dmlops_plan_define_tensor(planning, &op->indices);
-    dmlops_plan_Tensor made_7;
-    made_7 = op->output;
-    made_7.bits = bits;
-    dmlops_plan_define_moved(planning, &made_7);
-    dmlops_plan_GatherResources made_8;
-    made_8.input = op->input.buffer;
-    made_8.indices = op->indices.buffer;
-    made_8.output = op->output.buffer;
-    dmlops_out_read(planning, &made_8.input);
-    dmlops_out_read(planning, &made_8.indices);
-    dmlops_out_write(planning, &made_8.output);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), moved.lookups.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 512);
-    dmlops_plan_Dimension_16 made_9;
-    dmlops_plan_dimensions(planning, &vectors, &made_9);
-    dmlops_plan_GatherLookup_8 made_10;
-    made_10.count = 0;
-    for (int64_t each_11 = 0; each_11 < moved.lookups.count; ++each_11) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_11];
-        dmlops_plan_GatherLookup made_12;
-        made_12.size = lookup->size;
-        made_12.inputStride = lookup->stride;
-        made_12.indicesOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_append(planning, &made_10, &made_12);
-    }
-    dmlops_plan_GatherParams made_13;
-    made_13.count = count;
-    made_13.groupColumns = groups.columns;
-    made_13.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
-    made_13.indicesStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
-    dmlops_plan_Dimension_16_copy(&made_13.dimensions, &made_9);
-    dmlops_plan_GatherLookup_8_copy(&made_13.lookups, &made_10);
-    dmlops_put_GatherParams(planning, &made_13);
-    dmlops_out_dispatch(planning, &groups, 0);
-}
-
 /* One dispatch that counts, and one that writes. */
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op) {
     dmlops_plan_check_span(planning, &op->input);
@@ -8797,69 +8527,6 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* The number of elements that are moved as one, up to 128 bits: a run that is contiguous everywhere, for which indices
-   select one place. */
-DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16* outputs,
-    const dmlops_plan_Loop_16* updates, const dmlops_plan_Lookup_8* lookups) {
-    const dmlops_plan_int_16 * whole = &outputs->items[dmlops_item(planning, -1, outputs->count)].strides;
-    const dmlops_plan_int_16 * part = &updates->items[dmlops_item(planning, -1, updates->count)].strides;
-    if ((bits < 8) || (whole->items[dmlops_item(planning, 0, whole->count)] != 1) ||
-        (whole->items[dmlops_item(planning, 3, whole->count)] != 1)) {
-        return 1;
-    }
-    if ((part->items[dmlops_item(planning, 1, part->count)] != 0) || (part->items[dmlops_item(planning, 2,
-        part->count)] != 1) || (part->items[dmlops_item(planning, 3, part->count)] != 1)) {
-        return 1;
-    }
-    int64_t run = dmlops_gcd(dmlops_divide(128, bits), dmlops_gcd(outputs->items[dmlops_item(planning, -1,
-        outputs->count)].size, updates->items[dmlops_item(planning, -1, updates->count)].size));
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, outputs->count); ++each_1) {
-        const dmlops_plan_Loop* loop = &outputs->items[each_1];
-        run = dmlops_gcd(run, dmlops_gcd(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)],
-            loop->strides.items[dmlops_item(planning, 3, loop->strides.count)]));
-    }
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, updates->count); ++each_2) {
-        const dmlops_plan_Loop* loop = &updates->items[each_2];
-        run = dmlops_gcd(run, dmlops_gcd(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)],
-            loop->strides.items[dmlops_item(planning, 3, loop->strides.count)]));
-    }
-    for (int64_t each_3 = 0; each_3 < lookups->count; ++each_3) {
-        const dmlops_plan_Lookup* lookup = &lookups->items[each_3];
-        run = dmlops_gcd(run, lookup->stride);
-    }
-    return run;
-}
-
-/* Loops over runs of that many elements instead, with strides in runs. */
-DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
-    dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 runs;
-    runs.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
-        const dmlops_plan_Loop* loop = &loops->items[each_1];
-        const dmlops_plan_int_16 * own = &loop->strides;
-        dmlops_plan_int_16 made_2;
-        made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 0, own->count)],
-            run));
-        dmlops_plan_int_16_append(planning, &made_2, own->items[dmlops_item(planning, 1, own->count)]);
-        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 2, own->count)],
-            run));
-        dmlops_plan_int_16_append(planning, &made_2, dmlops_divide(own->items[dmlops_item(planning, 3, own->count)],
-            run));
-        dmlops_plan_Loop made_3;
-        made_3.size = loop->size;
-        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, &runs, &made_3);
-    }
-    dmlops_plan_Loop made_4;
-    made_4.size = dmlops_divide(loops->items[dmlops_item(planning, -1, loops->count)].size, run);
-    dmlops_plan_int_16_copy(&made_4.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
-    dmlops_plan_Loop_16_append(planning, &runs, &made_4);
-    dmlops_plan_Loop_16_copy(result, &runs);
-    return;
-}
-
 /* The stages, each of which takes a dispatch. */
 DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
     result) {
@@ -8891,10 +8558,6 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_check_span(planning, &op->updates);
     dmlops_plan_check_span(planning, &op->output);
     const dmlops_plan_Movement * movement = &op->movement;
-    if (!movement->is_followed || (movement->lookups.count == 0)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
-        return;
-    }
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
     for (int64_t place = 0; place < op->output.sizes.count; ++place) {
@@ -8934,13 +8597,16 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
     dmlops_plan_Loop_16 updates;
     dmlops_plan_merged_in_order(planning, &made_4, &updates);
-    int64_t run = dmlops_plan_run_of(planning, op->output.bits, &outputs, &updates, &movement->lookups);
+    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, op->output.bits), &outputs, 0, &movement->lookups);
+    run = dmlops_plan_run_of(planning, run, &updates, 2, &movement->lookups);
     dmlops_plan_Loop_16 made_7;
     dmlops_plan_in_runs(planning, &outputs, run, &made_7);
     dmlops_plan_Loop_16_copy(&outputs, &made_7);
     dmlops_plan_Loop_16 made_8;
     dmlops_plan_in_runs(planning, &updates, run, &made_8);
     dmlops_plan_Loop_16_copy(&updates, &made_8);
+    dmlops_plan_Lookup_8 lookups;
+    dmlops_plan_lookups_in_runs(planning, &movement->lookups, run, &lookups);
     int64_t span = 1;
     for (int64_t each_9 = 0; each_9 < outputs.count; ++each_9) {
         const dmlops_plan_Loop* loop = &outputs.items[each_9];
@@ -8949,7 +8615,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), outputs.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), movement->lookups.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), lookups.count);
     dmlops_plan_Tensor made_10;
     made_10 = op->input;
     made_10.bits = dmlops_multiply(run, op->input.bits);
@@ -8985,20 +8651,10 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_dimensions(planning, &outputs, &output_dimensions);
     dmlops_plan_Dimension_16 update_dimensions;
     dmlops_plan_dimensions(planning, &updates, &update_dimensions);
-    dmlops_plan_ScatterLookup_8 lookups;
-    lookups.count = 0;
-    for (int64_t each_15 = 0; each_15 < movement->lookups.count; ++each_15) {
-        const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_15];
-        dmlops_plan_ScatterLookup made_16;
-        made_16.size = lookup->size;
-        made_16.outputStride = dmlops_divide(lookup->stride, run);
-        made_16.indicesOffset = lookup->offset;
-        dmlops_plan_ScatterLookup_8_append(planning, &lookups, &made_16);
-    }
-    dmlops_plan_int_64 made_17;
-    dmlops_plan_stages_of(planning, is_alone, are_few, &made_17);
-    for (int64_t place = 0; place < made_17.count; ++place) {
-        const int64_t stage = made_17.items[place];
+    dmlops_plan_int_64 made_15;
+    dmlops_plan_stages_of(planning, is_alone, are_few, &made_15);
+    for (int64_t place = 0; place < made_15.count; ++place) {
+        const int64_t stage = made_15.items[place];
         int64_t count = ((stage <= 1) || (stage == 4)) ? updated : all_elements;
         int64_t in_group = is_alone ? 512 : 256;
         dmlops_plan_Groups groups;
@@ -9014,7 +8670,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         params.updateCount = updated;
         dmlops_plan_Dimension_16_copy(&params.dimensions, &output_dimensions);
         dmlops_plan_Dimension_16_copy(&params.updatesDimensions, &update_dimensions);
-        dmlops_plan_ScatterLookup_8_copy(&params.lookups, &lookups);
+        dmlops_plan_Lookup_8_copy(&params.lookups, &lookups);
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, dmlops_modulo(place, 2) == 1);
     }
@@ -9628,14 +9284,15 @@ DMLOPS_CALLED void dmlops_set_movement(
     int64_t rank, const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices) {
     dmlops_lookups start, found;
     int64_t offset;
+    int is_followed;
     memset(&start, 0, sizeof start);
     start.strides = indices->strides.items;
     start.rank = indices->strides.count;
     start.chosen = -1;
     offset = dmlops_traced(inputs, description, moved, rank, -1, &start);
     found = start;
-    movement->is_followed = offset == 0 && start.count > 0 && start.count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
-    for (int64_t k = 0; movement->is_followed && k < start.count; ++k) {
+    is_followed = offset == 0 && start.count > 0 && start.count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
+    for (int64_t k = 0; is_followed && k < start.count; ++k) {
         dmlops_plan_Lookup lookup;
         found.chosen = k;
         lookup.size = start.sizes[k];
@@ -9648,20 +9305,13 @@ DMLOPS_CALLED void dmlops_set_movement(
         offset = dmlops_traced(inputs, description, moved, rank, d, &found);
         dmlops_plan_int_8_append(planning, &movement->strides, offset);
         dmlops_plan_int_8_append(planning, &movement->steps, found.offsets[0] - start.offsets[0]);
-        for (int64_t k = 0; movement->is_followed && k < start.count; ++k) {
-            movement->is_followed = found.offsets[k] - start.offsets[k] == movement->steps.items[d];
+        for (int64_t k = 0; is_followed && k < start.count; ++k) {
+            is_followed = found.offsets[k] - start.offsets[k] == movement->steps.items[d];
         }
     }
-}
-
-static inline void dmlops_plan_with_Gather(
-    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
-    dmlops_plan_Gather op;
-    dmlops_plan_Gather_empty(&op);
-    dmlops_set_tensors(inputs, description, number, &op);
-    dmlops_fill(planning, inputs, description, number, &op);
-    dmlops_set_movement(planning, inputs, description, &op.movement, op.output.sizes.count, &op.input, &op.indices);
-    dmlops_plan_gather(planning, &op);
+    if (!is_followed) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
+    }
 }
 
 static inline void dmlops_plan_with_TopK(
@@ -9679,7 +9329,8 @@ static inline void dmlops_plan_with_Scatter(
     dmlops_plan_Scatter_empty(&op);
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
-    dmlops_set_movement(planning, inputs, description, &op.movement, op.updates.sizes.count, &op.output, &op.indices);
+    dmlops_set_movement(
+        planning, inputs, description, &op.movement, op.updates.sizes.count, &op.output, &op.indices);
     dmlops_plan_scatter(planning, &op);
 }
 
@@ -9717,6 +9368,11 @@ static inline void dmlops_plan_with_Definition(
     op.tensors.count = inputs->tensor_count;
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
+    if (inputs->trace != 0) {
+        const dmlops_plan_Tensor* tensors = op.tensors.items;
+        const int64_t rank = tensors[op.tensors.count - 1].sizes.count;
+        dmlops_set_movement(planning, inputs, description, &op.movement, rank, &tensors[0], &tensors[1]);
+    }
     dmlops_plan_definition(planning, &op, inputs->shader);
 }
 
@@ -9825,7 +9481,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = 
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -9863,7 +9519,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_abs_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -9901,7 +9557,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_acos_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -9938,7 +9594,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -9970,7 +9626,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_asin_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10008,7 +9664,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_atan_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10046,7 +9702,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_ceil_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10084,7 +9740,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10126,7 +9782,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_cos_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10163,7 +9819,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_divide_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10195,7 +9851,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_exp_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10233,7 +9889,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_floor_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10271,7 +9927,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_log_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10308,7 +9964,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_and_shader
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10339,7 +9995,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_equals_sha
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10370,7 +10026,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_greater_th
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10401,7 +10057,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_less_than_
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10432,7 +10088,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10462,7 +10118,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_or_shader 
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10493,7 +10149,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_xor_shader
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10524,7 +10180,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_max_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10555,7 +10211,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_mean_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10586,7 +10242,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_min_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10617,7 +10273,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_multiply_shader = 
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10649,7 +10305,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10687,7 +10343,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_constant_pow_shade
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10725,7 +10381,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_recip_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10763,7 +10419,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_sin_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10801,7 +10457,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_sqrt_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10838,7 +10494,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_subtract_shader = 
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10870,7 +10526,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_tan_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10908,7 +10564,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_threshold_shader =
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10948,7 +10604,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_sh
     0,
     0,
     {0, NULL},
-    {3, 1, 0, 0},
+    {3, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -10982,7 +10638,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_dequantize_linear_
     0,
     0,
     {0, NULL},
-    {3, 1, 0, 0},
+    {3, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11015,7 +10671,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_elu_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11047,7 +10703,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11080,7 +10736,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hard_sigmoid_shader 
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11114,7 +10770,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_identity_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11144,7 +10800,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_leaky_relu_shader = 
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11176,7 +10832,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_linear_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11210,7 +10866,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11243,7 +10899,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_parameterized_relu_s
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11274,7 +10930,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_parametric_softplus_
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11308,7 +10964,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_relu_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11338,7 +10994,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_scaled_elu_shader = 
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11372,7 +11028,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_scaled_tanh_shader =
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11406,7 +11062,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_sigmoid_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11436,7 +11092,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11469,7 +11125,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softplus_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11501,7 +11157,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softsign_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11531,7 +11187,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_tanh_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11561,7 +11217,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_thresholded_relu_sha
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11598,7 +11254,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     1,
     0,
     {17, dmlops_convolution_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
     {-1, -1, -1, -1, -1, -1},
@@ -11719,7 +11375,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     1,
     0,
     {17, dmlops_gemm_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
     {-1, -1, -1, -1, -1, -1},
@@ -11785,7 +11441,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11826,7 +11482,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11897,7 +11553,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -11950,7 +11606,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12001,7 +11657,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12037,7 +11693,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12074,7 +11730,7 @@ static const dmlops_plan_DefinitionShader dmlops_cast_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12104,7 +11760,7 @@ static const dmlops_plan_DefinitionShader dmlops_split_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12139,7 +11795,7 @@ static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     0,
     0,
     {0, NULL},
-    {0, 1, 0, 0},
+    {0, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12175,7 +11831,7 @@ static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12232,7 +11888,7 @@ static const dmlops_plan_DefinitionShader dmlops_value_scale_2d_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12276,7 +11932,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12311,10 +11967,31 @@ static const uint8_t dmlops_upsample_2d_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_gather_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_gather_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_inputs[] = {
@@ -12352,7 +12029,7 @@ static const dmlops_plan_DefinitionShader dmlops_space_to_depth_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12389,7 +12066,7 @@ static const dmlops_plan_DefinitionShader dmlops_depth_to_space_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12424,7 +12101,7 @@ static const dmlops_plan_DefinitionShader dmlops_tile_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12472,7 +12149,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     1,
     0,
     {17, dmlops_batch_normalization_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12511,7 +12188,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     1,
     0,
     {17, dmlops_mean_variance_normalization_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12557,7 +12234,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     0,
     1,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12604,7 +12281,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12645,7 +12322,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     1,
     0,
     {17, dmlops_rnn_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12712,7 +12389,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     1,
     0,
     {17, dmlops_lstm_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12793,7 +12470,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     1,
     0,
     {17, dmlops_gru_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12865,7 +12542,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_sign_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12895,7 +12572,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_nan_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12926,7 +12603,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_erf_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -12964,7 +12641,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_sinh_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13002,7 +12679,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_cosh_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13040,7 +12717,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_tanh_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13078,7 +12755,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_asinh_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13116,7 +12793,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_acosh_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13154,7 +12831,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_atanh_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13191,7 +12868,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
     0,
     0,
     {0, NULL},
-    {3, 1, 0, 0},
+    {3, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13224,7 +12901,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
     1,
     0,
     {17, dmlops_element_wise_add1_activations},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13256,7 +12933,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_shrink_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13292,7 +12969,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13345,7 +13022,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     0,
     1,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13377,7 +13054,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
     0,
     0,
     {0, NULL},
-    {0, 0, 0, 0},
+    {0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13427,7 +13104,7 @@ static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
     0,
     0,
     {0, NULL},
-    {2, 0, 0, 0},
+    {2, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13472,7 +13149,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13514,7 +13191,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_shift_left_sha
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13545,7 +13222,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_shift_right_sh
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13577,7 +13254,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13609,7 +13286,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13640,7 +13317,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_modulus_truncate_s
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13671,7 +13348,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_modulus_floor_shad
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13702,7 +13379,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
     0,
     0,
     {0, NULL},
-    {0, 1, 0, 0},
+    {0, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13733,7 +13410,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_sequence_shader = {
     0,
     0,
     {0, NULL},
-    {0, 0, 0, 0},
+    {0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13782,7 +13459,7 @@ static const dmlops_plan_DefinitionShader dmlops_reverse_subsequences_shader = {
     0,
     0,
     {0, NULL},
-    {2, 0, 0, 0},
+    {2, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13806,10 +13483,31 @@ static const uint8_t dmlops_reverse_subsequences_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_gather_elements_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_gather_elements_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_elements_inputs[] = {
@@ -13822,10 +13520,31 @@ static const uint8_t dmlops_gather_elements_inputs[] = {
     DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SLOT(16) /* index */,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_gather_nd_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_gather_nd_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd_inputs[] = {
@@ -13910,7 +13629,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -13963,7 +13682,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice1_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14015,7 +13734,7 @@ static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14054,7 +13773,7 @@ static const dmlops_plan_DefinitionShader dmlops_space_to_depth1_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14097,7 +13816,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     1,
     0,
     {17, dmlops_mean_variance_normalization1_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14144,7 +13863,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14189,7 +13908,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1, -1},
@@ -14257,7 +13976,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1, -1},
@@ -14340,7 +14059,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 4, 2},
     {2, 2, 0, 4},
     {-1, -1, -1, -1, -1, -1},
@@ -14441,7 +14160,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 9, 3},
     {2, 3, 0, 9},
     {-1, -1, -1, -1, -1, -1},
@@ -14551,7 +14270,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_and_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14582,7 +14301,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_or_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14613,7 +14332,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_xor_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14644,7 +14363,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_not_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14674,7 +14393,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_count_shader =
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14704,7 +14423,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_greater_th
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14735,7 +14454,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_less_than_
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14766,7 +14485,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_celu_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14798,7 +14517,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_relu_grad_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14834,7 +14553,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     0,
     1,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14887,7 +14606,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     0,
     1,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -14957,7 +14676,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15002,7 +14721,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15050,7 +14769,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15092,7 +14811,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15126,7 +14845,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15162,7 +14881,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15206,10 +14925,31 @@ static const uint8_t dmlops_roi_align_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
+static const dmlops_plan_DefinitionShader dmlops_gather_nd1_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {2, 1, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_gather_nd1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd1_inputs[] = {
@@ -15256,7 +14996,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_atan_yx_shader = {
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15287,7 +15027,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_grad_shader =
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15322,7 +15062,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_difference_square_
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15356,7 +15096,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     0,
     1,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15423,7 +15163,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15464,7 +15204,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     0,
     0,
     {0, NULL},
-    {8, 1, 246, 0},
+    {8, 1, 246},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15504,7 +15244,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15540,7 +15280,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15603,7 +15343,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15698,7 +15438,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     1,
     0,
     {17, dmlops_batch_normalization_training_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15742,7 +15482,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15787,7 +15527,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_clip1_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15828,7 +15568,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_grad1_shader 
     0,
     0,
     {0, NULL},
-    {2, 1, 0, 0},
+    {2, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15864,7 +15604,7 @@ static const dmlops_plan_DefinitionShader dmlops_padding1_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15921,7 +15661,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_negate_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15951,7 +15691,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_gelu_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -15981,7 +15721,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16014,7 +15754,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader 
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16047,7 +15787,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16085,7 +15825,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16136,7 +15876,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16184,7 +15924,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
     0,
     0,
     {0, NULL},
-    {1, 0, 0, 0},
+    {1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16225,7 +15965,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 384},
@@ -16558,7 +16298,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16614,7 +16354,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16685,7 +16425,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_swish_shader = {
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16716,7 +16456,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hard_swish_shader = 
     0,
     0,
     {0, NULL},
-    {1, 1, 0, 0},
+    {1, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16753,7 +16493,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16837,7 +16577,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1, -1},
@@ -16912,7 +16652,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     1,
     0,
     {17, dmlops_mean_variance_normalization2_activations},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -16959,7 +16699,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 2432},
@@ -17309,7 +17049,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
     0,
     0,
     {0, NULL},
-    {3, 1, 0, 6},
+    {3, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -17326,6 +17066,14 @@ static const dmlops_shader_tensor dmlops_quantize_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantize_inputs[] = {
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(QuantizationTensors),
+        DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF,
+        DMLOPS_AT(QuantizationTensors), DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(QuantizationType),
     DMLOPS_DONE,
 };
@@ -17343,7 +17091,7 @@ static const dmlops_plan_DefinitionShader dmlops_dequantize_shader = {
     0,
     0,
     {0, NULL},
-    {3, 1, 0, 6},
+    {3, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -17360,6 +17108,14 @@ static const dmlops_shader_tensor dmlops_dequantize_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_dequantize_inputs[] = {
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(QuantizationTensors),
+        DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF,
+        DMLOPS_AT(QuantizationTensors), DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(QuantizationType),
     DMLOPS_DONE,
 };
@@ -17381,7 +17137,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     0,
     0,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -17434,7 +17190,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     0,
     1,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -17495,7 +17251,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     0,
     1,
     {0, NULL},
-    {-1, 0, -1, -1},
+    {-1, 0, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
@@ -17675,7 +17431,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_value_scale_2d_tensors, dmlops_value_scale_2d_inputs, 0, 0, 2, -1, -1, -1},
     {"upsample_2d.hlsl", dmlops_plan_with_Definition, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
      dmlops_upsample_2d_tensors, dmlops_upsample_2d_inputs, 0, 0, 2, -1, -1, -1},
-    {"gather.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_members,
+    {"gather.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_members,
      dmlops_gather_tensors, dmlops_gather_inputs, 0, 49, 3, -1, -1, -1},
     {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_space_to_depth_members,
      dmlops_space_to_depth_tensors, dmlops_space_to_depth_inputs, 0, 0, 2, -1, -1, -1},
@@ -17755,9 +17511,9 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_cumulative_summation_tensors, dmlops_cumulative_summation_inputs, 0, 0, 2, -1, -1, -1},
     {"reverse_subsequences.hlsl", dmlops_plan_with_Definition, &dmlops_reverse_subsequences_shader, dmlops_reverse_subsequences_members,
      dmlops_reverse_subsequences_tensors, dmlops_reverse_subsequences_inputs, 0, 0, 3, -1, -1, -1},
-    {"gather_elements.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_elements_members,
+    {"gather_elements.hlsl", dmlops_plan_with_Definition, &dmlops_gather_elements_shader, dmlops_gather_elements_members,
      dmlops_gather_elements_tensors, dmlops_gather_elements_inputs, 0, 10, 3, -1, -1, -1},
-    {"gather_nd.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_nd_members,
+    {"gather_nd.hlsl", dmlops_plan_with_Definition, &dmlops_gather_nd_shader, dmlops_gather_nd_members,
      dmlops_gather_nd_tensors, dmlops_gather_nd_inputs, 0, 81, 3, -1, -1, -1},
     {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_nd_members,
      dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 0, 81, 4, -1, -1, -1},
@@ -17821,7 +17577,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_argmax_tensors, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
     {"roi_align.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align_members,
      dmlops_roi_align_tensors, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
-    {"gather_nd1.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_nd1_members,
+    {"gather_nd1.hlsl", dmlops_plan_with_Definition, &dmlops_gather_nd1_shader, dmlops_gather_nd1_members,
      dmlops_gather_nd1_tensors, dmlops_gather_nd1_inputs, 0, 87, 3, -1, -1, -1},
     {"element_wise_atan_yx.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_atan_yx_shader, dmlops_element_wise_atan_yx_members,
      dmlops_element_wise_atan_yx_tensors, dmlops_element_wise_atan_yx_inputs, 0, 0, 3, -1, -1, -1},

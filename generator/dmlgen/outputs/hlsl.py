@@ -24,7 +24,8 @@ from dmlgen.plans.params import Declaration, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
-from dmlgen.schedules.aligned import blocked, is_aligned
+from dmlgen.schedules.aligned import is_aligned
+from dmlgen.schedules.elementwise import is_gathered
 from dmlgen.schedules.schedule import Schedule, is_shifted
 from dmlgen.text import Text
 
@@ -35,7 +36,7 @@ class MapShader(WithTensors):
 
     `is_aligned`: it steps through all tensors together, and needs no coordinates; the place in the output is
     then `is_shifted` by a constant, if at all. `in_float16` is the condition under which all elements are
-    float16, "" if they never are.
+    float16, "" if they never are. `gathered` is an input whose elements the next one selects.
     """
 
     operator: str
@@ -44,6 +45,7 @@ class MapShader(WithTensors):
     known: Mapping[str, HlslType]
     inputs: tuple[ShaderTensor, ...]
     output: ShaderTensor
+    gathered: ShaderTensor | None
     over: ShaderTensor
     max_rank: int
     switches: tuple[tuple[str, str], ...]
@@ -88,7 +90,9 @@ def _map(
     text = map_text(registry, operator, schedule)
     tensors, output = text.tensors, text.output
     activations = activations_of_map(registry, operator, text)
-    called = merged_calls(text.called, *(one.called for one in activations))
+    gathered = text.inputs[0] if is_gathered(schedule.value) else None
+    indexing = {} if gathered is None else {"NormalizeIndex": text.inputs[1].values}
+    called = merged_calls(text.called, indexing, *(one.called for one in activations))
     all_may_be = all("FLOAT16" in tensor.types for tensor in tensors)
     condition = in_float16(tensors) if all_may_be else ""
     return MapShader(
@@ -98,8 +102,9 @@ def _map(
         known=hlsl_types(registry),
         inputs=text.inputs,
         output=output,
+        gathered=gathered,
         over=next((one for one in text.inputs if one.member == schedule.over), output),
-        max_rank=MAX_RANK * (2 if blocked(schedule) else 1),
+        max_rank=MAX_RANK,
         switches=(
             *((one.name, _meaning(registry, one.node)) for one in text.constants.known("switch") if one.node),
             *([("ACTIVATION", "the type of the fused activation, 0 for none")] if text.fused else ()),
@@ -117,6 +122,7 @@ def _map(
 def map_params(plans: Plans, schedule: Schedule, text: MapText) -> Params:
     """The constants of an element-wise shader."""
     aligned = is_aligned(schedule)
+    lookups = {} if is_gathered(schedule.value) else {"lookups": ()}
     begin = [Declaration("uint", "begin")] if aligned and schedule.place is not None else []
     arrays = () if aligned else text.constants.known("ints", "floats")
     strides = [Declaration("uint", f"{tensor.local}Stride") for tensor in text.tensors]
@@ -128,6 +134,7 @@ def map_params(plans: Plans, schedule: Schedule, text: MapText) -> Params:
             "steps": [Declaration("uint", f"{one.local}Step") for one in text.inputs if aligned],
             "scalars": [*text.scalars, *begin],
             "strides": [*strides, *(Declaration(one.kind.removesuffix("s"), one.name) for one in arrays)],
+            **lookups,
         },
     )
 

@@ -22,9 +22,9 @@ from dmlgen.plans.model import Plans
 from dmlgen.plans.params import Declaration
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
-from dmlgen.schedules.aligned import blocked, is_aligned, single
+from dmlgen.schedules.aligned import is_aligned, single
 from dmlgen.schedules.cases import Writer
-from dmlgen.schedules.elementwise import is_symbolic
+from dmlgen.schedules.elementwise import is_gathered, is_symbolic
 from dmlgen.schedules.schedule import Schedule
 
 VARIABLES = ("d", "i", "j", "k", "l", "m")
@@ -61,7 +61,8 @@ class PlannerInputs:
 
     A map has `constants`, which its function reads, as declared there, and a function of a coordinate,
     `element`, if it only adds, subtracts and multiplies. `target` leads from a coordinate to that where an
-    element is moved, or comes from.
+    element is moved, or comes from; if indices select that, `movement` has the tensors that are visited, and
+    moved.
     """
 
     record: str
@@ -76,6 +77,7 @@ class PlannerInputs:
     constants: tuple[Declaration, ...] = ()
     element: ir.Expr | None = None
     target: ir.Expr | None = None
+    movement: tuple[str, str] | None = None
 
 
 def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> PlannerInputs:
@@ -96,6 +98,7 @@ def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> Plan
         lists={},
         values={name: _written(one) for name, one in given.items() if name not in tensors},
         target=schedule.place,
+        movement=None if schedule.place is None else (tensors["updates"].name, schedule.output),
     )
 
 
@@ -136,8 +139,10 @@ def _of_map(registry: Registry, operator: Operator, schedule: Schedule, plans: P
         "over": entries.index(schedule.over),
         "is_aligned": is_aligned(schedule),
         "single": mask(single(schedule)),
-        "blocked": mask(blocked(schedule)),
     }
+    value, place = schedule.value, schedule.place
+    if is_gathered(value) and isinstance(value, ir.Load):
+        place, value = value.coordinate, None
     return PlannerInputs(
         record="Definition",
         planner="definition",
@@ -149,8 +154,9 @@ def _of_map(registry: Registry, operator: Operator, schedule: Schedule, plans: P
         each=schedule.over if operator.member[schedule.over].count is not None else "",
         stores=bool(moves(schedule)),
         constants=(*text.elements, *text.scalars),
-        element=schedule.value if schedule.value is not None and is_symbolic(schedule.value) else None,
-        target=schedule.place,
+        element=value if value is not None and is_symbolic(value) else None,
+        target=place,
+        movement=(text.output.member, text.inputs[0].member) if value is None else None,
     )
 
 

@@ -43,8 +43,6 @@ _OWN = {
     "tensors",
 }
 """Names in a module besides those of functions and of computed values."""
-_MOVEMENTS = {"Gather": ("output", "input"), "Scatter": ("updates", "output")}
-"""The tensors that a movement visits and moves, by the record that has one."""
 
 
 @dataclass(frozen=True)
@@ -119,10 +117,8 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
     )
     tensors = tuple(_tensors(operator, inputs))
     texts = printer.texts | {one.field: one.text for one in tensors} | _lists(printer, inputs, entries)
-    if inputs.record in _MOVEMENTS:
-        roles = {one.field: one.node.name for one in inputs.tensors}
-        visited, moved = (roles[one] for one in _MOVEMENTS[inputs.record])
-        texts["movement"] = f'movement_of(desc, target, "{visited}", "{moved}")'
+    if inputs.movement is not None:
+        texts["movement"] = 'movement_of(desc, target, "{}", "{}")'.format(*inputs.movement)
     taken = {inputs.record}
     record = plans.record(inputs.record)
     fields = {one.name: _value(one.type, one.name, texts, nodes, taken) for one in record.fields}

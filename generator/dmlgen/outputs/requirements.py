@@ -14,7 +14,7 @@ from dmlgen.schedules import schedule_of
 from dmlgen.schedules.schedule import Schedule
 
 SHORT, DOUBLES = "Native16BitShaderOpsSupported", "DoublePrecisionFloatShaderOps"
-MOVING = frozenset({"gather", "scatter", "top_k", "nonzero"})  # forms that take all floats as bits
+MOVING = frozenset({"scatter", "top_k", "nonzero"})  # forms that take all floats as bits
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]
     """The constants of a shader; `own` are those of the operator, by the list in which a planner provides
     them.
 
-    "strides" are those of a loop, if the planner does not name them.
+    "strides" are those of a loop, if the planner does not name them. A list of records for which there are
+    none is left out.
     """
     names = own or {}
     structs: dict[str, str] = {}
@@ -47,7 +48,7 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]
     declared: list[Declaration] = []
     for one in plans.record(record).fields:
         match one.type:
-            case ListOf(element=Record() as element, words=(macro, *given)):
+            case ListOf(element=Record() as element, words=(macro, *given)) if names.get(one.name) != ():
                 declared += _padding(declared)
                 inner = dict(names)
                 if given:

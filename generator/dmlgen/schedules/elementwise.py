@@ -38,10 +38,11 @@ def of_elements(
         found = elements.stored(ir.Tensor(output), _without_functions(value))
     except Unfit:
         return None
-    if isinstance(found, ir.Load) and is_symbolic(found) and any(map(_is_lookup, ir.walk(found))):
+    if is_gathered(found):
         copied, indices = dict.fromkeys(load.tensor.name for load in loads_of(found))
-        roles = {"input": ir.Tensor(copied), "indices": ir.Tensor(indices)}
-        return Schedule("gather", output, output, elements.definitions, None, found.coordinate, roles, {})
+        if list(members).index(copied) > list(members).index(indices):
+            return None  # planners are given tensors in the order of members
+        return Schedule("map", output, output, elements.definitions, found, None, {}, {})
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads) or any(map(_is_nested, ir.walk(found))):
         return None
@@ -110,8 +111,8 @@ def _is_converted(node: ir.Expr, types: Collection[ir.Type]) -> bool:
 
 
 def is_symbolic(value: ir.Expr) -> bool:
-    """Whether a value can be found for symbols in place of a coordinate and elements, which can only be
-    added, subtracted and multiplied."""
+    """Whether a value can be found for symbols in place of elements, which can only be added, subtracted and
+    multiplied, and is read where its coordinate is a linear function of the element's."""
     if value.type.kind != "element":
         return False
     for node in ir.walk(value):
@@ -120,12 +121,20 @@ def is_symbolic(value: ir.Expr) -> bool:
                 return False
             case ir.Call(function=function) if function not in _SYMBOLIC and ir.varies(node):
                 return False
+            case ir.Binary("//" | "%") if ir.varies(node):
+                return False
+            case ir.Binary("*", left, right, ir.INT) if ir.varies(left) and ir.varies(right):
+                return False
     return True
 
 
-def _is_lookup(node: ir.Expr) -> bool:
-    """Whether it is a coordinate that an element of a tensor selects."""
-    return isinstance(node, ir.Call) and node.function == "normalize_index"
+def is_gathered(value: ir.Expr | None) -> bool:
+    """Whether a value is an element that elements of one other tensor select."""
+    if not isinstance(value, ir.Load) or not is_symbolic(value):
+        return False
+    calls = (node for node in ir.walk(value) if isinstance(node, ir.Call))
+    is_selected = any(call.function == "normalize_index" for call in calls)
+    return is_selected and len({load.tensor for load in loads_of(value)}) == 2
 
 
 def _is_nested(node: ir.Expr) -> bool:

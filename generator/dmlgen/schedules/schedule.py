@@ -16,9 +16,8 @@ class Schedule:
 
     The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
     tensors, each in turn as number `index`) it stores `value` at `place` in `output` (None: at `at`).
-    "gather" copies each element from a `place` in its input. Every other form has its own function of the
-    `roles`: tensors, and expressions of the description. `steps` are expressions over elements, by name
-    (`ir.STEP_NAMES`).
+    Every other form has its own function of the `roles`: tensors, and expressions of the description. `steps`
+    are expressions over elements, by name (`ir.STEP_NAMES`).
     """
 
     form: str

@@ -1,110 +1,96 @@
 """The memory movement behind an operator's description: which element goes where, as strides.
 
-The operator's own function of a coordinate is called with symbols in place of coordinates, and the strides
-are read off the result. Nothing here needs a GPU. Offsets, strides and sizes are in elements, not bytes.
+That is linear, so the operator's own function of a coordinate, called at the first coordinate and at those
+next to it, determines all. Nothing here needs a GPU. Offsets, strides and sizes are in elements, not bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..coordinates import Coordinates, normalize_index
-from .plans.operands import Lookup, Movement
-
-NO_MOVEMENT = Movement((), (), (), False)
-
-
-@dataclass(slots=True)
-class Linear:
-    """A weighted sum of coordinates, by dimension, and of coordinates that are looked up, plus a constant."""
-
-    constant: int = 0
-    factors: Mapping[int | Wrapped, int] = field(default_factory=dict)
-
-    def __add__(self, other: Linear | int) -> Linear:
-        if isinstance(other, int):
-            return Linear(self.constant + other, self.factors)
-        factors = dict(self.factors)
-        for key, factor in other.factors.items():
-            factors[key] = factors.get(key, 0) + factor
-        return Linear(self.constant + other.constant, factors)
-
-    def __mul__(self, factor: int) -> Linear:
-        if not isinstance(factor, int):
-            return NotImplemented
-        return Linear(self.constant * factor, {key: own * factor for key, own in self.factors.items()})
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    @property
-    def lookups(self) -> dict[Wrapped, int]:
-        """The factors of coordinates that are looked up."""
-        return {key: factor for key, factor in self.factors.items() if isinstance(key, Wrapped)}
-
-    def strides(self, rank: int) -> tuple[int, ...]:
-        """The factors of coordinates of that many dimensions."""
-        return tuple(self.factors.get(dimension, 0) for dimension in range(rank))
+from .plans.operands import NO_MEMBER, Lookup, Movement
+from .plans.planning import Refused
+from .plans.reasons import Reason
 
 
-@dataclass(slots=True)
-class Read:
-    """The value of a tensor element, as an operator's result or as an index."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An element of a tensor, as an operator's result or as an index: its offset, and the coordinates that
+    indices supply at run time, each with its stride."""
 
     tensor: str
-    offset: Linear
+    offset: int
+    lookups: tuple[tuple[Selected, int], ...] = ()
 
 
-@dataclass(slots=True, eq=False)
-class Wrapped:
-    """A coordinate that an index tensor supplies at run time."""
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A coordinate that an index supplies at run time."""
 
-    index: Read
+    index: Place
     size: int
 
 
 @normalize_index.register
-def _(index: Read, size: int) -> Linear:
-    return Linear(0, {Wrapped(index, size): 1})
+def _(index: Place, size: int) -> Selected:
+    return Selected(index, size)
 
 
-def coordinates(rank: int) -> tuple[Linear, ...]:
-    """The symbolic coordinate that represents all coordinates of that rank."""
-    return tuple(Linear(0, {dimension: 1}) for dimension in range(rank))
-
-
-def reads(desc: Any, name: str, at: Coordinates) -> Read:
-    """The element of a description's tensor."""
-    return Read(name, offset_of(at, getattr(desc, name).element_strides))
-
-
-def offset_of(at: Coordinates, strides: Iterable[int]) -> Linear:
-    """The offset of a coordinate. Raises AttributeError or TypeError if it is not a sum of symbols."""
-    offset = Linear()
+def place_of(tensor: str, at: Coordinates, strides: Iterable[int]) -> Place:
+    """The element at a coordinate. Raises TypeError if that has anything but numbers and what is selected."""
+    offset, selected = 0, []
     for coordinate, stride in zip(at, strides, strict=True):
-        offset = offset + coordinate * stride
-    return offset
+        if isinstance(coordinate, Selected):
+            selected.append((coordinate, stride))
+        else:
+            offset += coordinate * stride
+    return Place(tensor, offset, tuple(selected))
+
+
+def reads(desc: Any, name: str, at: Coordinates, entry: int | None = None) -> Place:
+    """The element of a description's tensor, or of an entry of an array of them."""
+    tensor, label = getattr(desc, name), name
+    if entry is not None:
+        tensor, label = tensor[entry], f"{name}[{entry}]"
+    return place_of(label, at, tensor.element_strides)
+
+
+def first_places(function: Callable[[Coordinates], Place], rank: int) -> tuple[Place, list[Place]]:
+    """The places of the first coordinate, and of the next one along each dimension."""
+    first, *others = (function(tuple(int(e == d) for e in range(rank))) for d in range(-1, rank))
+    return first, others
+
+
+def strides_of(function: Callable[[Coordinates], Place], rank: int) -> tuple[Place, tuple[int, ...]]:
+    """The place of the first coordinate, and the strides from it."""
+    first, others = first_places(function, rank)
+    return first, tuple(other.offset - first.offset for other in others)
 
 
 def movement_of(desc: Any, target: Callable[..., Coordinates], visited: str, moved: str) -> Movement:
-    """The places where elements are moved, or come from: a function of coordinates of the tensor `visited` in
-    the tensor `moved`, called with symbols."""
-    rank = len(getattr(desc, visited).Sizes)
+    """The places that indices select in the tensor `moved`, for coordinates of the tensor `visited`. Raises
+    Refused if planners cannot follow that."""
+    strides, load = getattr(desc, moved).element_strides, partial(reads, desc)
     try:
-        found = target(desc, coordinates(rank), partial(reads, desc))
-        offset = offset_of(found, getattr(desc, moved).element_strides)
-    except (AttributeError, TypeError):  # from an operation that symbols do not support
-        return NO_MOVEMENT
-    indices = [wrapped.index.offset for wrapped in offset.lookups]
-    are_alike = all(not one.lookups and one.factors == indices[0].factors for one in indices)
-    if not indices or offset.constant or not are_alike:
-        return NO_MOVEMENT
+        first, others = first_places(
+            lambda at: place_of(moved, target(desc, at, load), strides), len(getattr(desc, visited).Sizes)
+        )
+    except TypeError:
+        raise Refused(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0) from None
+    indices = [selected.index for selected, _ in first.lookups]
+    steps = [
+        {one.index.offset - base.offset for (one, _), base in zip(other.lookups, indices, strict=True)}
+        for other in others
+    ]
+    are_nested = any(one.lookups for one in indices)
+    if not indices or are_nested or first.offset or any(len(step) > 1 for step in steps):
+        raise Refused(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
     return Movement(
-        offset.strides(rank),
-        indices[0].strides(rank),
-        [Lookup(one.size, stride, one.index.offset.constant) for one, stride in offset.lookups.items()],
-        True,
+        tuple(other.offset for other in others),
+        tuple(step for (step,) in steps),
+        [Lookup(one.size, stride, one.index.offset) for one, stride in first.lookups],
     )

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arithmetic import entry, quotient, remainder
-from ..coordinates import Coordinates, Load
+from ..arithmetic import entry, quotient
 from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
 from ..gpu.plans.definition import (
     plan_definition,
@@ -19,23 +18,13 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, 0),
+    map=MapPass(1, False, 0),
 )
 
 CONSTANTS = ["int blockSize", "int blockSizeReciprocal", "int channels"]
 
 TENSOR0 = absent("DEPTH_TO_SPACE", "InputTensor", "INPUT", as_bits=True)
 TENSOR1 = absent("DEPTH_TO_SPACE", "OutputTensor", "OUTPUT", as_bits=True)
-
-
-def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of the output at a coordinate; `load` reads those of other tensors."""
-    offset = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
-    channels = desc.OutputTensor.Sizes[1]
-    return load(
-        "InputTensor",
-        (at[0], offset * channels + at[1], quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize)),
-    )
 
 
 def inputs(desc: Any, index: int) -> Definition:
@@ -51,4 +40,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS, element=element)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)

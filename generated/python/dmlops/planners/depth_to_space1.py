@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
-from ..arithmetic import entry, quotient, remainder
-from ..coordinates import Coordinates, Load
+from ..arithmetic import entry, quotient
 from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
 from ..gpu.plans.definition import (
     plan_definition,
@@ -19,32 +17,15 @@ from ..gpu.plans.definition_types import (
     MapPass,
 )
 
-DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
-
 SHADER = DefinitionShader(
     bounds=["ORDER"],
-    map=MapPass(1, False, 0, 0),
+    map=MapPass(1, False, 0),
 )
 
 CONSTANTS = ["int blockSize", "int blockSizeReciprocal", "int channels", "int area"]
 
 TENSOR0 = absent("DEPTH_TO_SPACE1", "InputTensor", "INPUT", as_bits=True)
 TENSOR1 = absent("DEPTH_TO_SPACE1", "OutputTensor", "OUTPUT", as_bits=True)
-
-
-def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of the output at a coordinate; `load` reads those of other tensors."""
-    offset = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
-    channels = desc.OutputTensor.Sizes[1]
-    area = desc.BlockSize * desc.BlockSize
-    deep = (
-        offset * channels + at[1]
-        if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW
-        else at[1] * area + offset
-    )
-    return load(
-        "InputTensor", (at[0], deep, quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize))
-    )
 
 
 def inputs(desc: Any, index: int) -> Definition:
@@ -64,4 +45,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS, element=element)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, given, tensor_of
+from ..arithmetic import entry, quotient
+from ..gpu.planner_helpers import Planner, absent, given, limited, tensor_of
 from ..gpu.plans.definition import (
     plan_definition,
 )
@@ -18,7 +19,7 @@ from ..gpu.plans.definition_types import (
 
 SHADER = DefinitionShader(
     bounds=["QUANTIZATION_TYPE"],
-    map=MapPass(3, True, 0, 6),
+    map=MapPass(3, False, 0),
 )
 
 TENSOR0 = absent("DEQUANTIZE", "InputTensor", "INPUT")
@@ -35,8 +36,26 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, given(desc.QuantizationTensors, 1)),
         tensor_of(TENSOR3, desc.OutputTensor),
     ]
+    input_sizes = desc.InputTensor.Sizes
+    input_dimension_count = len(input_sizes)
     return Definition(
         tensors=tensors,
+        lists=[
+            limited(
+                tuple(
+                    quotient(input_sizes[d], entry(desc.QuantizationTensors[0].Sizes, d))
+                    for d in range(input_dimension_count)
+                )
+            ),
+            limited(
+                tuple(
+                    quotient(
+                        2147483647, quotient(input_sizes[d], entry(desc.QuantizationTensors[0].Sizes, d))
+                    )
+                    for d in range(input_dimension_count)
+                )
+            ),
+        ],
         bounds=[int(desc.QuantizationType)],
     )
 

@@ -10,14 +10,22 @@ from ..arithmetic import align
 from ..coordinates import Coordinates, Load, normalize_index
 from ..gpu.movement import movement_of
 from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.gather import (
-    Gather,
-    plan_gather,
+from ..gpu.plans.definition import (
+    plan_definition,
+)
+from ..gpu.plans.definition_types import (
+    Definition,
+    DefinitionShader,
+    MapPass,
 )
 
-TENSOR0 = absent("GATHER_ND1", "InputTensor", "INPUT")
+SHADER = DefinitionShader(
+    map=MapPass(2, True, 0),
+)
+
+TENSOR0 = absent("GATHER_ND1", "InputTensor", "INPUT", as_bits=True)
 TENSOR1 = absent("GATHER_ND1", "IndicesTensor", "INDICES")
-TENSOR2 = absent("GATHER_ND1", "OutputTensor", "OUTPUT")
+TENSOR2 = absent("GATHER_ND1", "OutputTensor", "OUTPUT", as_bits=True)
 
 
 def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
@@ -57,14 +65,17 @@ def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     )
 
 
-def inputs(desc: Any, index: int) -> Gather:
+def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    return Gather(
-        input=tensor_of(TENSOR0, desc.InputTensor),
-        indices=tensor_of(TENSOR1, desc.IndicesTensor),
-        output=tensor_of(TENSOR2, desc.OutputTensor),
+    tensors = [
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.IndicesTensor),
+        tensor_of(TENSOR2, desc.OutputTensor),
+    ]
+    return Definition(
+        tensors=tensors,
         movement=movement_of(desc, target, "OutputTensor", "InputTensor"),
     )
 
 
-PLANNER = Planner(plan_gather, inputs)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, target=target)

@@ -19,7 +19,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(0, True, 0, 0),
+    map=MapPass(0, True, 0),
 )
 
 TENSOR1 = absent("JOIN", "OutputTensor", "OUTPUT", as_bits=True)

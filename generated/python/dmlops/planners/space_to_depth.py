@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arithmetic import entry, quotient, remainder
-from ..coordinates import Coordinates, Load
+from ..arithmetic import entry, quotient
 from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
 from ..gpu.plans.definition import (
     plan_definition,
@@ -19,26 +18,13 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, 0),
+    map=MapPass(1, False, 0),
 )
 
 CONSTANTS = ["int channels", "int channelsReciprocal", "int blockSize", "int blockSizeReciprocal"]
 
 TENSOR0 = absent("SPACE_TO_DEPTH", "InputTensor", "INPUT", as_bits=True)
 TENSOR1 = absent("SPACE_TO_DEPTH", "OutputTensor", "OUTPUT", as_bits=True)
-
-
-def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of the output at a coordinate; `load` reads those of other tensors."""
-    channels = desc.InputTensor.Sizes[1]
-    offset = at[1] // channels
-    return load(
-        "InputTensor",
-        (
-            at[0], at[1] % channels, at[2] * desc.BlockSize + quotient(offset, desc.BlockSize),
-            at[3] * desc.BlockSize + remainder(offset, desc.BlockSize),
-        ),
-    )
 
 
 def inputs(desc: Any, index: int) -> Definition:
@@ -59,4 +45,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS, element=element)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)

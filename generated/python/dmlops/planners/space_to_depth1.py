@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
-from ..arithmetic import entry, quotient, remainder
-from ..coordinates import Coordinates, Load
+from ..arithmetic import entry, quotient
 from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
 from ..gpu.plans.definition import (
     plan_definition,
@@ -19,11 +17,9 @@ from ..gpu.plans.definition_types import (
     MapPass,
 )
 
-DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
-
 SHADER = DefinitionShader(
     bounds=["ORDER"],
-    map=MapPass(1, False, 0, 0),
+    map=MapPass(1, False, 0),
 )
 
 CONSTANTS = [
@@ -33,21 +29,6 @@ CONSTANTS = [
 
 TENSOR0 = absent("SPACE_TO_DEPTH1", "InputTensor", "INPUT", as_bits=True)
 TENSOR1 = absent("SPACE_TO_DEPTH1", "OutputTensor", "OUTPUT", as_bits=True)
-
-
-def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of the output at a coordinate; `load` reads those of other tensors."""
-    channels = desc.InputTensor.Sizes[1]
-    area = desc.BlockSize * desc.BlockSize
-    channel = at[1] % channels if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else quotient(at[1], area)
-    offset = at[1] // channels if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else remainder(at[1], area)
-    return load(
-        "InputTensor",
-        (
-            at[0], channel, at[2] * desc.BlockSize + quotient(offset, desc.BlockSize),
-            at[3] * desc.BlockSize + remainder(offset, desc.BlockSize),
-        ),
-    )
 
 
 def inputs(desc: Any, index: int) -> Definition:
@@ -70,4 +51,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS, element=element)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..coordinates import Coordinates, Load
 from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
 from ..gpu.plans.definition import (
     plan_definition,
@@ -18,19 +17,11 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, 0),
+    map=MapPass(1, False, 0),
 )
 
 TENSOR0 = absent("TILE", "InputTensor", "INPUT", as_bits=True)
 TENSOR1 = absent("TILE", "OutputTensor", "OUTPUT", as_bits=True)
-
-
-def element(desc: Any, at: Coordinates, load: Load) -> Any:
-    """The element of the output at a coordinate; `load` reads those of other tensors."""
-    return load(
-        "InputTensor",
-        tuple(at[d] % desc.InputTensor.Sizes[d] for d in range(desc.InputTensor.DimensionCount)),
-    )
 
 
 def inputs(desc: Any, index: int) -> Definition:
@@ -49,4 +40,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, element=element)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

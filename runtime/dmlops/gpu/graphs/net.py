@@ -201,10 +201,8 @@ class Net:
         planner = planner_of(desc.OPERATOR)
         if planner.shader is None or not planner.is_map or planner.each or planner.target is not None:
             return False
-        return (
-            planner.shader.map.is_aligned
-            and not planner.shader.map.blocked
-            and not any(member.count for member in desc.MEMBERS if member.type == "tensor")
+        return planner.shader.map.is_aligned and not any(
+            member.count for member in desc.MEMBERS if member.type == "tensor"
         )
 
     def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:

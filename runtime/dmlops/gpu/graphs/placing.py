@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
+from ...coordinates import Coordinates
 from ...description import Description
 from ...tensor import TensorDesc
 from .. import movement, plan
@@ -19,7 +20,7 @@ from ..planner_helpers import Planner
 from ..planner_inputs import planner_of
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from .net import INPUTS, Net, Source, with_tensors
-from .views import copied, is_as_fast, recast, relocated, tensor_of, with_strides
+from .views import View, copied, is_as_fast, recast, relocated, tensor_of, with_strides
 
 NARROWEST = 16  # bits of elements that a store does not share with others
 
@@ -80,15 +81,16 @@ def _place_of(
     """Strides and offset in the output at which an operator stores the elements of an input, if it does no
     more than that."""
     (output,) = (member.name for member in desc.MEMBERS if member.role == "output")
-    tensor = tensor_of(desc, name)
-    at = movement.coordinates(len(tensor.Sizes))
-    own = movement.Read(name, movement.offset_of(at, tensor.element_strides))
-    several = (number,) if planner.each else ()
-    if copied(desc, planner, at, number) != own or planner.target is None:
+    tensor, strides, target = tensor_of(desc, name), tensor_of(desc, output).element_strides, planner.target
+    rank, several = len(tensor.Sizes), (number,) if planner.each else ()
+    if copied(desc, planner, rank, number) != View(name, 0, tensor.element_strides) or target is None:
         return None
-    strides = tensor_of(desc, output).element_strides
-    offset = movement.offset_of(planner.target(desc, at, None, *several), strides)
-    return offset.strides(len(at)), offset.constant
+
+    def written(at: Coordinates) -> movement.Place:
+        return movement.place_of(output, target(desc, at, None, *several), strides)
+
+    first, found = movement.strides_of(written, rank)
+    return found, first.offset
 
 
 def _joined(first: _Part, second: _Part) -> _Part | None:

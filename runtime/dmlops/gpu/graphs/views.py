@@ -1,14 +1,14 @@
 """Tensors that need no operator, since their readers can find the elements where they are.
 
 An operator is a view if its definition copies elements, and the place of each is a sum of coordinates times
-strides: that is seen by calling the definition with symbols in place of coordinates. Its readers then get the
-strides and the offset.
+strides. Its readers then get these strides and the offset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from ...coordinates import Coordinates
@@ -99,31 +99,29 @@ def view(desc: Description, output: str, number: int = 0) -> View | None:
     if not planner.is_map or planner.target is not None:
         return None
     tensor = tensor_of(desc, output)
-    read = copied(desc, planner, movement.coordinates(len(tensor.Sizes)), number)
-    if read is None or read.offset.lookups or tensor.DataType.bits < 8:
-        return None
-    strides = read.offset.strides(len(tensor.Sizes))
-    if read.offset.constant < 0 or min(strides, default=0) < 0:
-        return None
-    return View(read.tensor, read.offset.constant, strides)
+    found = copied(desc, planner, len(tensor.Sizes), number)
+    is_outside = found is None or found.offset < 0 or min(found.strides, default=0) < 0
+    return None if is_outside or tensor.DataType.bits < 8 else found
 
 
-def copied(desc: Description, planner: Planner, at: Coordinates, number: int) -> movement.Read | None:
-    """The element that an operator copies, for a symbolic coordinate of the tensor that it visits, or of the
+def copied(desc: Description, planner: Planner, rank: int, number: int) -> View | None:
+    """The elements that an operator copies, for coordinates of the tensor that it visits, or of the
     `number`th of an array; None if it computes anything else."""
-
-    def load(name: str, at: Coordinates, entry: int | None = None) -> movement.Read:
-        label = name if entry is None else f"{name}[{entry}]"
-        return movement.Read(label, movement.offset_of(at, tensor_of(desc, label).element_strides))
-
-    if planner.element is None:
+    element, several = planner.element, (number,) if planner.each else ()
+    if element is None:
         return None
-    several = (number,) if planner.each else ()
+
+    def read(at: Coordinates) -> movement.Place:
+        place: movement.Place = element(desc, at, partial(movement.reads, desc), *several)
+        return place
+
     try:
-        read = planner.element(desc, at, load, *several)
-    except (AttributeError, TypeError, ValueError):  # not a sum of coordinates
+        if not isinstance(read((0,) * rank), movement.Place):  # a constant
+            return None
+    except (AttributeError, TypeError, ValueError):  # computes with elements
         return None
-    return read if isinstance(read, movement.Read) else None
+    first, strides = movement.strides_of(read, rank)
+    return View(first.tensor, first.offset, strides)
 
 
 def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tuple[int, ...] | None:

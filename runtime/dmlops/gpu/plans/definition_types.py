@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .gemm_view import Factors
-from .operands import NONE, Sizes, Tensors
+from .operands import NONE, Movement, Sizes, Tensors
 
 ELEMENTS_PER_THREAD = 4
 """Elements that a thread computes at once, in a vector, where that is possible."""
@@ -47,13 +47,11 @@ Passes = Annotated[list[Pass], 32]
 class MapPass(NamedTuple):
     """A map, which computes each element of the last tensor in one dispatch, from others: `over` is the
     number of the tensor whose elements it visits, NONE if there is no map. If it `is_aligned`, it steps
-    through all tensors together. Of tensors that are `single`, as bits, only the first element is read;
-    those that are `blocked` have one element for each block of the output."""
+    through all tensors together. Of tensors that are `single`, as bits, only the first element is read."""
 
     over: int = NONE
     is_aligned: bool = False
     single: int = 0
-    blocked: int = 0
 
 
 class ContractionPass(NamedTuple):
@@ -252,8 +250,9 @@ class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
     depend only on the description, floats as signed integers with their bits; `elements` are numbers of a
     tensor's type, two words each. A map computes integers of tensors that are `widened`, as bits, in double
-    precision. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the sizes of the box of terms
-    of which some are selected."""
+    precision; if its `movement` has lookups, the second tensor has the indices that select elements of the
+    first, which are copied. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the sizes of the
+    box of terms of which some are selected."""
 
     tensors: Tensors
     kept_sizes: Annotated[Sequence[Sizes], 16] = ()
@@ -263,6 +262,7 @@ class Definition(NamedTuple):
     bounds: Annotated[Sequence[int], 32] = ()
     activations: Annotated[Sequence[Activation], 8] = ()
     widened: int = 0
+    movement: Movement = Movement()
     factors: Factors = Factors()
     sliding: Sliding = Sliding()
     attention: AttentionViews = AttentionViews()

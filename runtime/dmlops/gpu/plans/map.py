@@ -12,7 +12,7 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .common_bindings import define_activations
-from .definition_types import Definition, DefinitionShader
+from .definition_types import Definition, DefinitionShader, MapPass
 from .loops import (
     ELEMENTWISE_BUSY,
     MULTIPROCESSORS,
@@ -33,10 +33,11 @@ from .loops import (
     repeats,
     vector_width,
 )
-from .operands import MAX_RANK, NO_MEMBER, NONE, Sizes, Tensor, Tensors
+from .operands import MAX_RANK, NO_MEMBER, NONE, Lookups, Sizes
 from .planning import Planning
 from .reasons import Reason
-from .tensors import bind, check_span, check_type, define_tensor
+from .runs import INDICES, in_runs, lookups_in_runs, run_of
+from .tensors import bind, check_offsets, check_span, check_type, define_tensor
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
@@ -48,21 +49,13 @@ PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
 "height of a patch, in blocks: neighboring threads walk patches for locality along both dimensions"
 PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
 "its width, along the innermost dimension"
+GATHER_THREADS = 512  # NVIDIA H200: 128 at 0.82, 256 at 0.95, 1024 at 0.94
+"threads in a group whose elements are where indices point"
+STRIP_BYTES = 128  # NVIDIA H200: 32 at 0.82, 64 at 0.98, 256 at 0.90
+"bytes of the strips that these threads walk down row by row: a cache line"
 
-
-class Map(NamedTuple):
-    """A map as its pass and its description say: `tensors` are its inputs, followed by its output. `arrays`
-    have a number for each dimension; in an aligned shader, these are the coordinate in the output at which
-    the visited tensor starts."""
-
-    is_aligned: bool
-    over: int
-    single: int
-    blocked: int
-    tensors: Tensors
-    elements: Annotated[Sequence[int], 64]
-    scalars: Words
-    arrays: Annotated[Sequence[Sizes], 16]
+GATHERED = 0
+"""The number of the tensor whose elements are where indices point; see runs.INDICES."""
 
 
 class MapParams(NamedTuple):
@@ -75,6 +68,7 @@ class MapParams(NamedTuple):
     scalars: Words
     dimensions: Annotated[Dimensions, "RANK"]
     "outermost first"
+    lookups: Annotated[Lookups, "LOOKUPS"]
 
 
 def integer(out: Planning, value: int) -> int:
@@ -86,15 +80,6 @@ def integer(out: Planning, value: int) -> int:
 
 def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """One dispatch."""
-    one, output = shader.map, op.tensors[-1]
-    tensors: Annotated[list[Tensor], 16] = []
-    for tensor in op.tensors:
-        if tensor.is_present:
-            check_span(out, tensor)
-            tensors.append(tensor)
-        else:  # never read; its macros are those of the output
-            absent = output._replace(macro=tensor.macro, buffer=tensor.buffer, is_present=False)
-            tensors.append(absent._replace(is_output=False))
     for place, bound in enumerate(op.bounds):
         out.define(shader.bounds[place], bound)
     scalars: Words = [integer(out, number) for number in op.numbers]
@@ -102,86 +87,85 @@ def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
         fused = define_activations(out, op, shader)
         out.define("ACTIVATION", fused.words[0])
         scalars.extend(fused.words[1:3])
-    for place, tensor in enumerate(tensors):
-        if op.widened >> place & 1 == 1 and not tensor.is_float:
-            check_type(out, 64, True)
-        define_tensor(out, tensor)
-        bind(out, tensor)
-    found = Map(one.is_aligned, one.over, one.single, one.blocked, tensors, op.elements, scalars, op.lists)
-    if one.is_aligned:
-        plan_aligned(out, found)
+    if len(op.movement.lookups) > 0:
+        plan_gather(out, op, shader.map)
+    elif shader.map.is_aligned:
+        plan_aligned(out, op, shader.map, scalars)
     else:
-        plan_coordinates(out, found)
+        plan_coordinates(out, op, shader.map, scalars)
 
 
-def check_ranks(out: Planning, op: Map) -> None:
-    """Rejects tensors with other dimensions than the one visited; single ones may have any."""
+def bind_tensors(out: Planning, op: Definition, run: int) -> None:
+    """Defines the types of tensors, of which runs of raw bits are moved as one, and binds them."""
     for place, tensor in enumerate(op.tensors):
-        if op.single >> place & 1 == 0 and len(tensor.strides) != len(op.tensors[op.over].sizes):
+        if len(op.movement.lookups) > 0 and place != GATHERED:
+            check_offsets(out, tensor)
+        else:
+            check_span(out, tensor)
+        typed = tensor._replace(bits=run * tensor.bits if tensor.as_bits else tensor.bits)
+        if not tensor.is_present:  # its elements are never read
+            typed = op.tensors[-1]._replace(macro=tensor.macro)
+        if op.widened >> place & 1 == 1 and not typed.is_float:
+            check_type(out, 64, True)
+        define_tensor(out, typed)
+        bind(out, tensor)
+
+
+def has_dimensions(op: Definition, one: MapPass, place: int) -> bool:
+    """Whether a tensor is present and read at more than its first element."""
+    return op.tensors[place].is_present and one.single >> place & 1 == 0
+
+
+def check_ranks(out: Planning, op: Definition, one: MapPass) -> None:
+    """Rejects tensors with other dimensions than the one visited."""
+    for place, tensor in enumerate(op.tensors):
+        if has_dimensions(op, one, place) and len(tensor.strides) != len(op.tensors[one.over].sizes):
             out.refuse(Reason.RANK_MISMATCH, NO_MEMBER, len(tensor.strides))
 
 
-def plan_coordinates(out: Planning, op: Map) -> None:
-    """By coordinates, in the memory order of the tensor visited: in vectors if that is the output."""
-    output, is_own = op.tensors[-1], op.over == len(op.tensors) - 1
-    sizes = op.tensors[op.over].sizes
-    check_ranks(out, op)
-    order = outermost_first(sizes, op.tensors[op.over].strides)
+def plan_coordinates(out: Planning, op: Definition, one: MapPass, scalars: Words) -> None:
+    """By coordinates, in the memory order of the output."""
+    output = op.tensors[-1]
+    sizes = output.sizes
+    bind_tensors(out, op, 1)
+    check_ranks(out, op, one)
+    order = outermost_first(sizes, output.strides)
     inner = order[-1]
     outer: Words = [output.strides[place] for place in order[:-1] if sizes[place] > 1]
-    vector = vector_width(output.bits, sizes[inner], output.strides[inner], outer) if is_own else 1
-    if is_one_each(output, element_count(sizes)):
+    vector = vector_width(output.bits, sizes[inner], output.strides[inner], outer)
+    if output.bits >= 32 and is_one_each(element_count(sizes)):
         vector = 1
     count = element_count(sizes) // vector
     groups = grid(out, count, ELEMENTWISE_THREADS, 1)
     found: Dimensions = []
     for place, size in enumerate(sizes):
-        row: Row = [tensor.strides[place] for tensor in op.tensors]
-        for array in op.arrays:
+        row: Row = []
+        for tensor in op.tensors:
+            row.append(tensor.strides[place] if tensor.is_present else 0)
+        for array in op.lists:
             row.append(integer(out, array[place]))
         found.append(dimension(size // vector if place == inner else size, row))
     out.define("VECTOR", vector)
     out.define("RANK", len(sizes))
     out.define("DIMENSION_ORDER", in_digits(order))
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
-    out.dispatch(MapParams(count, groups.columns, op.elements, [], op.scalars, found), groups, False)
+    out.dispatch(MapParams(count, groups.columns, op.elements, [], scalars, found, []), groups, False)
 
 
-def is_one_each(output: Tensor, elements: int) -> bool:
-    """Whether threads compute one element each, of 32 bits or more: the elements fill no more than a group on
-    each multiprocessor."""
-    return output.bits >= 32 and elements <= MULTIPROCESSORS * ELEMENTWISE_THREADS
+def is_one_each(elements: int) -> bool:
+    """Whether threads compute one element each: they fill no more than a group on each multiprocessor."""
+    return elements <= MULTIPROCESSORS * ELEMENTWISE_THREADS
 
 
-def blocks_along(out: Planning, op: Map, axis: int) -> int:
-    """The size along an axis of the blocks that blocked tensors have an element for; 1 without such
-    tensors."""
-    size, block = op.tensors[op.over].sizes[axis], 1
-    for place, tensor in enumerate(op.tensors):
-        if op.blocked >> place & 1 == 1 and tensor.is_present:
-            block = size // tensor.sizes[axis]
-    for place, tensor in enumerate(op.tensors):
-        if op.blocked >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] * block != size:
-            out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, axis)
-    return block
-
-
-def loops_in_step(out: Planning, op: Map) -> Loops:
-    """The dimensions of the tensor visited, from block to block and over a block, merged."""
-    check_ranks(out, op)
+def loops_in_step(out: Planning, op: Definition, one: MapPass) -> Loops:
+    """The dimensions of the tensor visited, merged."""
+    check_ranks(out, op, one)
     loops: Loops = []
-    for axis, size in enumerate(op.tensors[op.over].sizes):
-        block = blocks_along(out, op, axis)
-        between: Row = []
-        within: Row = []
+    for axis, size in enumerate(op.tensors[one.over].sizes):
+        strides: Row = []
         for place, tensor in enumerate(op.tensors):
-            is_single, is_blocked = op.single >> place & 1 == 1, op.blocked >> place & 1 == 1
-            stride = tensor.strides[axis] if tensor.is_present and not is_single else 0
-            between.append(stride if is_blocked else block * stride)
-            within.append(0 if is_blocked else stride)
-        loops.append(Loop(size // block, between))
-        if block > 1:
-            loops.append(Loop(block, within))
+            strides.append(tensor.strides[axis] if has_dimensions(op, one, place) else 0)
+        loops.append(Loop(size, strides))
     return merged(loops)
 
 
@@ -197,34 +181,27 @@ def loaded_at_once(bits: int, loops: Loops, place: int, along: int, vector: int)
     return width
 
 
-def other_loop(op: Map, loops: Loops, vector: int) -> int:
+def other_loop(op: Definition, loops: Loops, vector: int) -> int:
     """The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use."""
     if vector > 1 and len(loops) <= MAX_RANK - 2:
         for along in range(len(loops) - 1):
             if loops[along].size % vector == 0:
                 for place in range(len(op.tensors) - 1):
-                    is_repeated = loops[len(loops) - 1].strides[place] == 0
-                    is_small = is_repeated or op.blocked >> place & 1 == 1  # and so it stays in caches
+                    is_repeated = loops[len(loops) - 1].strides[place] == 0  # and so it stays in caches
                     bits = op.tensors[place].bits
-                    if not is_small and loaded_at_once(bits, loops, place, along, vector) == vector:
+                    if not is_repeated and loaded_at_once(bits, loops, place, along, vector) == vector:
                         return along
     return NONE
 
 
-def patches(other: Loop, inner: Loop, vector: int) -> Loops:
-    """Loops over patches of square blocks, so that neighboring threads stay close along both dimensions.
-    Without, a transposed copy has 0.72 of the speed on an H200."""
-    high = gcd(PATCH_HEIGHT, other.size // vector)
-    wide = gcd(PATCH_WIDTH, inner.size // vector)
-    found: Loops = []
-    down = in_steps(other, vector * high)
-    if down.size > 1:
-        found.append(down)
-    across = in_steps(inner, vector * wide)
-    if across.size > 1:
-        found.append(across)
-    found.append(Loop(high, in_steps(other, vector).strides))
-    found.append(Loop(wide, in_steps(inner, vector).strides))
+def patches(other: Loop, inner: Loop, height: int, width: int) -> Loops:
+    """Loops over patches of at most this height and width, so that neighboring threads stay close along both
+    dimensions."""
+    high, wide = gcd(height, other.size), gcd(width, inner.size)
+    found: Loops = [in_steps(other, high), in_steps(inner, wide)]
+    found = [loop for loop in found if loop.size > 1]
+    found.append(Loop(high, other.strides))
+    found.append(Loop(wide, inner.strides))
     return found
 
 
@@ -241,50 +218,95 @@ def vectors_ahead(count: int, moved: int, threads: int) -> int:
     return 1
 
 
-def plan_aligned(out: Planning, op: Map) -> None:
-    """All tensors in step, since they have the sizes of the one visited."""
-    output = op.tensors[-1]
-    begins: Words = []
-    for array in op.arrays:
-        begin = 0
-        for place, entry in enumerate(array):
-            begin += entry * output.strides[place]
-        begins.append(begin)
-    loops = loops_in_step(out, op)
+def striped(loops: Loops, width: int) -> Loops:
+    """Loops down strips of this width, if indices select the row to read from.
+
+    Row by row, each element of a row may come from another row of the input, and by the time its neighbors
+    in memory are needed, the cache has evicted them. The rows of a strip fit.
+    """
     inner = loops[-1]
+    is_chosen = inner.strides[GATHERED] == 1 and inner.strides[INDICES] > 0 and inner.strides[-1] == 1
+    if not is_chosen or len(loops) < 2 or len(loops) >= MAX_RANK or inner.size % width != 0:
+        return loops
+    found: Loops = loops[:-2]
+    for loop in patches(loops[-2], inner, loops[-2].size, width):
+        found.append(loop)
+    return found
+
+
+def plan_gather(out: Planning, op: Definition, one: MapPass) -> None:
+    """All elements of the output in step with their indices; runs of them are copied as one."""
+    output, movement = op.tensors[-1], op.movement
+    loops = merged(
+        [
+            Loop(size, [movement.strides[place], movement.steps[place], output.strides[place]])
+            for place, size in enumerate(output.sizes)
+        ]
+    )
+    run = run_of(128 // output.bits, loops, GATHERED, movement.lookups)
+    loops = striped(in_runs(loops, run), 8 * STRIP_BYTES // (run * output.bits))
+    plan_loops(out, op, one, loops, run, [], 0)
+
+
+def plan_aligned(out: Planning, op: Definition, one: MapPass, scalars: Words) -> None:
+    """All tensors in step, since they have the sizes of the one visited, which may be stored from a
+    coordinate in the output on."""
+    words: Words = list(scalars)
+    begin = 0
+    for array in op.lists:
+        for place, entry in enumerate(array):
+            begin += entry * op.tensors[-1].strides[place]
+        words.append(begin)
+    plan_loops(out, op, one, loops_in_step(out, op, one), 1, words, begin)
+
+
+def plan_loops(
+    out: Planning, op: Definition, one: MapPass, loops: Loops, run: int, scalars: Words, begin: int
+) -> None:
+    """The dispatch over runs of elements, from an offset in the output on."""
+    bind_tensors(out, op, run)
+    bits, inner, lookups = run * op.tensors[-1].bits, loops[-1], lookups_in_runs(op.movement.lookups, run)
+    gathers = len(lookups) > 0
+    threads = GATHER_THREADS if gathers else ELEMENTWISE_THREADS
+    by_tuples = len(lookups) > 1 and inner.strides[INDICES] > 1
     outer: Words = [loop.strides[-1] for loop in loops[:-1]]
-    outer.extend(begins)
-    vector = vector_width(output.bits, inner.size, inner.strides[-1], outer)
-    if is_one_each(output, repeats(loops)):
+    outer.append(begin)
+    vector = vector_width(bits, inner.size, inner.strides[-1], outer)
+    if (by_tuples and bits > 8) or (bits >= 32 and is_one_each(repeats(loops))):  # bytes are written in fours
         vector = 1
-    other = other_loop(op, loops, vector)
+    other, loaded = NONE if gathers else other_loop(op, loops, vector), 0
     for place, tensor in enumerate(op.tensors[:-1]):
         along = len(loops) - 1
         if other != NONE and loaded_at_once(tensor.bits, loops, place, other, vector) == vector:
             along = other
-        out.define(f"{tensor.macro}_SINGLE", int(inner.strides[place] == 0))
-        out.define(f"{tensor.macro}_TRANSPOSED", int(along == other))
-        out.define(f"{tensor.macro}_VECTOR", loaded_at_once(tensor.bits, loops, place, along, vector))
+        width = loaded_at_once(tensor.bits, loops, place, along, vector)
+        for lookup in lookups:
+            width = gcd(width, lookup.offset)
+        if not gathers or place == INDICES:
+            out.define(f"{tensor.macro}_SINGLE", int(inner.strides[place] == 0))
+            out.define(f"{tensor.macro}_VECTOR", width)
+        if not gathers:
+            out.define(f"{tensor.macro}_TRANSPOSED", int(along == other))
+            if has_dimensions(op, one, place):
+                loaded += tensor.bits * vector
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
     if other == NONE:
         vectors.append(in_steps(inner, vector))
     else:
-        for loop in patches(loops[other], inner, vector):
+        high, wide = in_steps(loops[other], vector), in_steps(inner, vector)
+        for loop in patches(high, wide, PATCH_HEIGHT, PATCH_WIDTH):
             vectors.append(loop)
-    count, loaded = repeats(vectors), 0
-    for place, tensor in enumerate(op.tensors[:-1]):
-        if tensor.is_present and op.single >> place & 1 == 0:
-            loaded += tensor.bits * vector
-    moved = max(loaded, output.bits * vector)
-    ahead = vectors_ahead(count, moved, ELEMENTWISE_THREADS) if other == NONE else 1
-    groups = grid(out, count // ahead, ELEMENTWISE_THREADS, ahead)
+    count, moved = repeats(vectors), max(loaded, bits * vector)
+    ahead = 1 if other != NONE or by_tuples else vectors_ahead(count, moved, threads)
+    groups = grid(out, count // ahead, threads, ahead)
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
     out.define("VECTORS", ahead if other == NONE else vector)
-    out.define("NUM_THREADS", ELEMENTWISE_THREADS)
-    out.define("BLOCKS", int(other != NONE))
+    out.define("NUM_THREADS", threads)
+    if gathers:
+        out.define("LOOKUPS", len(lookups))
+    else:
+        out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])
-    scalars: Words = list(op.scalars)
-    scalars.extend(begins)
-    params = MapParams(count, groups.columns, op.elements, steps, scalars, dimensions(vectors))
+    params = MapParams(count, groups.columns, op.elements, steps, scalars, dimensions(vectors), lookups)
     out.dispatch(params, groups, False)

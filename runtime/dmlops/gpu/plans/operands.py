@@ -91,14 +91,14 @@ def is_float16(tensor: Tensor) -> bool:
 
 
 class Lookup(NamedTuple):
-    """An index to look up: each unit of its value moves the accessed element by `stride`.
-
-    `size` is that of the dimension it selects from, `offset` its position among the indices.
-    """
+    """An index to look up."""
 
     size: int
+    "of the dimension that the index selects from"
     stride: int
+    "how far a unit of it moves the element that is accessed"
     offset: int
+    "the place of the index, from that of the first one"
 
 
 Lookups = Annotated[Sequence[Lookup], 8]
@@ -106,10 +106,8 @@ Lookups = Annotated[Sequence[Lookup], 8]
 
 class Movement(NamedTuple):
     """The places that indices select: for each dimension that is visited, the strides of what is moved
-    (`strides`) and of the indices (`steps`); and the indices to look up. `is_followed`: this describes the
-    movement completely."""
+    (`strides`) and of the indices (`steps`); and the indices to look up."""
 
-    strides: Sizes
-    steps: Sizes
-    lookups: Lookups
-    is_followed: bool
+    strides: Sizes = ()
+    steps: Sizes = ()
+    lookups: Lookups = ()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import gcd
 from typing import Annotated, NamedTuple
 
-from .loops import Dimensions, Loop, Loops, Words, dimensions, grid, merged_in_order, repeats, times
-from .operands import NO_MEMBER, Lookups, Movement, Read, Tensor, Written
+from .loops import Dimensions, Loop, Words, dimensions, grid, merged_in_order, repeats, times
+from .operands import Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
-from .reasons import Reason
+from .runs import in_runs, lookups_in_runs, run_of
 from .tensors import check_span, define_moved, define_tensor
 
 SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 512 at 0.97, 1024 at 0.93
@@ -28,9 +27,7 @@ WRITE_CHOSEN = 4
 DO_ALL = 5
 
 INPUT = 0  # the strides of a loop, in the order of the tensors
-INDICES = 1
 UPDATES = 2
-OUTPUT = 3
 
 
 class Scatter(NamedTuple):
@@ -52,12 +49,6 @@ class ScatterResources(NamedTuple):
     output: Written
 
 
-class ScatterLookup(NamedTuple):
-    size: int
-    outputStride: int
-    indicesOffset: int
-
-
 class ScatterParams(NamedTuple):
     count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements of the output if a dispatch writes or copies them all, else of the updates"
@@ -67,37 +58,7 @@ class ScatterParams(NamedTuple):
     dimensions: Annotated[Dimensions, "RANK", "input", "indices", "updates", "output"]
     "of the output, outermost first"
     updatesDimensions: Annotated[Dimensions, "UPDATES_RANK", "input", "indices", "updates", "output"]
-    lookups: Annotated[list[ScatterLookup], 8, "LOOKUPS"]
-
-
-def run_of(bits: int, outputs: Loops, updates: Loops, lookups: Lookups) -> int:
-    """The number of elements that are moved as one, up to 128 bits: a run that is contiguous everywhere, for
-    which indices select one place."""
-    whole, part = outputs[-1].strides, updates[-1].strides
-    if bits < 8 or whole[INPUT] != 1 or whole[OUTPUT] != 1:
-        return 1
-    if part[INDICES] != 0 or part[UPDATES] != 1 or part[OUTPUT] != 1:
-        return 1
-    run = gcd(128 // bits, gcd(outputs[-1].size, updates[-1].size))
-    for loop in outputs[:-1]:
-        run = gcd(run, gcd(loop.strides[INPUT], loop.strides[OUTPUT]))
-    for loop in updates[:-1]:
-        run = gcd(run, gcd(loop.strides[UPDATES], loop.strides[OUTPUT]))
-    for lookup in lookups:
-        run = gcd(run, lookup.stride)
-    return run
-
-
-def in_runs(loops: Loops, run: int) -> Loops:
-    """Loops over runs of that many elements instead, with strides in runs."""
-    runs: Loops = []
-    for loop in loops[:-1]:
-        own = loop.strides
-        runs.append(
-            Loop(loop.size, [own[INPUT] // run, own[INDICES], own[UPDATES] // run, own[OUTPUT] // run])
-        )
-    runs.append(Loop(loops[-1].size // run, loops[-1].strides))
-    return runs
+    lookups: Annotated[Lookups, "LOOKUPS"]
 
 
 def stages_of(is_alone: bool, are_few: bool) -> Words:
@@ -121,8 +82,6 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
     check_span(out, op.updates)
     check_span(out, op.output)
     movement = op.movement
-    if not movement.is_followed or len(movement.lookups) == 0:
-        out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
     outputs = merged_in_order(
         [
             Loop(size, [op.input.strides[place], 0, 0, op.output.strides[place]])
@@ -135,14 +94,16 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
             for place, size in enumerate(op.updates.sizes)
         ]
     )
-    run = run_of(op.output.bits, outputs, updates, movement.lookups)
+    run = run_of(128 // op.output.bits, outputs, INPUT, movement.lookups)
+    run = run_of(run, updates, UPDATES, movement.lookups)
     outputs, updates = in_runs(outputs, run), in_runs(updates, run)
+    lookups = lookups_in_runs(movement.lookups, run)
     span = 1
     for loop in outputs:
         span += (loop.size - 1) * loop.strides[-1]
     out.define("RANK", len(outputs))
     out.define("UPDATES_RANK", len(updates))
-    out.define("LOOKUPS", len(movement.lookups))
+    out.define("LOOKUPS", len(lookups))
     define_moved(out, op.input._replace(bits=run * op.input.bits))
     define_tensor(out, op.indices)
     define_moved(out, op.updates._replace(bits=run * op.updates.bits))
@@ -161,9 +122,6 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
     )
     out.share()
     output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
-    lookups: Annotated[list[ScatterLookup], 8] = [
-        ScatterLookup(lookup.size, lookup.stride // run, lookup.offset) for lookup in movement.lookups
-    ]
     for place, stage in enumerate(stages_of(is_alone, are_few)):
         count = updated if stage <= CHOOSE or stage == WRITE_CHOSEN else all_elements
         in_group = SCATTER_ALONE_THREADS if is_alone else SCATTER_THREADS

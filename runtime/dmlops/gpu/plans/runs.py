@@ -1,0 +1,42 @@
+"""Runs of elements that are moved as one, of up to 128 bits, from or to where indices point."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from .loops import Loop, Loops, Row, merged_in_order
+from .operands import Lookup, Lookups
+
+INDICES = 1
+"""The place of the indices among the strides of such a loop."""
+
+
+def run_of(most: int, loops: Loops, source: int, lookups: Lookups) -> int:
+    """The elements of a run, `most` or fewer, that is contiguous in the tensor numbered `source` and in the
+    last one, and that the same indices select."""
+    inner = loops[-1]
+    if inner.strides[source] != 1 or inner.strides[INDICES] != 0 or inner.strides[-1] != 1:
+        return 1
+    run = gcd(most, inner.size)
+    for loop in loops[:-1]:
+        run = gcd(run, gcd(loop.strides[source], loop.strides[-1]))
+    for lookup in lookups:
+        run = gcd(run, lookup.stride)
+    return run
+
+
+def in_runs(loops: Loops, run: int) -> Loops:
+    """Loops over runs of that many elements, with strides in runs, except those of indices."""
+    found: Loops = []
+    for loop in loops[:-1]:
+        strides: Row = []
+        for place, stride in enumerate(loop.strides):
+            strides.append(stride if place == INDICES else stride // run)
+        found.append(Loop(loop.size, strides))
+    found.append(Loop(loops[-1].size // run, loops[-1].strides))
+    return merged_in_order(found)
+
+
+def lookups_in_runs(lookups: Lookups, run: int) -> Lookups:
+    """Lookups that move by runs of that many elements."""
+    return [Lookup(one.size, one.stride // run, one.offset) for one in lookups]
