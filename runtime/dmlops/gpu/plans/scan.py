@@ -7,9 +7,9 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Loops, across, ceil_div, dimensions, grid, repeats
-from .operands import Read, Tensor, Written
+from .operands import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .planning import Planning
-from .tensors import check_span, define_scratch, define_tensor
+from .tensors import check_span, define_tensor
 
 SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.79 to 1.02, 256 at 0.75 to 1.10
 "threads in a group"
@@ -47,7 +47,7 @@ class Scan(NamedTuple):
 
 class ScanResources(NamedTuple):
     input: Read
-    totals: Read
+    totals: Written
     output: Written
 
 
@@ -114,7 +114,7 @@ def plan_scan(out: Planning, op: Scan) -> None:
     items = SCAN_ITEMS if vector == 1 else max(SCAN_ITEMS, SCAN_VECTOR_BITS // op.input.bits)
     segments = ceil_div(length, segment)
     threads, each = SCAN_THREADS, 1
-    totals = op.input.buffer
+    totals = Buffer(PLACEHOLDER, 0)
     if segments > 1:
         totals = out.scratch(count * segments * (8 if op.input.bits == 64 else 4))
     else:
@@ -144,15 +144,10 @@ def plan_scan(out: Planning, op: Scan) -> None:
     out.define("VECTOR", vector)
     out.define("NUM_THREADS", threads)
     define_tensor(out, op.input)
+    define_tensor(out, op.output)
+    out.bind(ScanResources(input=op.input.buffer, totals=totals, output=op.output.buffer))
     out.share()
     for place in range(min(segments, 2)):
-        are_totals = segments > 1 and place == 0
-        out.define("TOTALS", int(are_totals))
+        out.define("TOTALS", int(segments > 1 and place == 0))
         out.define("STARTED", place)
-        if are_totals:
-            define_scratch(out, op.output.macro, op.input)
-        else:
-            define_tensor(out, op.output)
-        target_buffer = totals if are_totals else op.output.buffer
-        out.bind(ScanResources(input=op.input.buffer, totals=totals, output=target_buffer))
         out.dispatch(params, groups, place > 0)

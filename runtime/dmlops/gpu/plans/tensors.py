@@ -58,18 +58,6 @@ def define_moved(out: Planning, tensor: Tensor) -> None:
     out.define_text(f"{tensor.macro}_TYPE", unsigned_name(tensor.bits))
 
 
-def define_scratch(out: Planning, macro: str, tensor: Tensor) -> None:
-    """The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits."""
-    is_wide = tensor.bits == 64
-    check_type(out, max(tensor.bits, 32), tensor.is_float)
-    if tensor.is_float:
-        out.define_text(f"{macro}_TYPE", "FLOAT64" if is_wide else "FLOAT32")
-    elif tensor.is_signed:
-        out.define_text(f"{macro}_TYPE", "INT64" if is_wide else "INT32")
-    else:
-        out.define_text(f"{macro}_TYPE", "UINT64" if is_wide else "UINT32")
-
-
 def unsigned_name(bits: int) -> str:
     """The name of an unsigned type."""
     if bits < 16:
