@@ -19,9 +19,9 @@
 //                at most NUM_THREADS, a power of two
 //   RANK         dimensions apart from the axis, after merging, with that of the segments last: 1 to 8
 //   ITEMS        elements that a thread loads at a time, a multiple of VECTOR
-//   VECTOR       elements loaded and stored at once, totals aside: 1; or 2 or 4 (at most 16 bytes) where strides along
-//                the axis are 1 or -1, and all other strides, lengths and first offsets are multiples of VECTOR, or 1
-//                less for a first offset where the stride is -1
+//   VECTOR       elements loaded and stored at once: 1; or 2 or 4 (at most 16 bytes) where strides along the
+//                axis are 1 or -1, and all other strides, lengths and first offsets are multiples of VECTOR, or 1 less
+//                for a first offset where the stride is -1
 //   NUM_THREADS  threads in a group, a power of two
 //
 // Dispatch groupColumns x rows groups, enough to cover `count` segments, LINES per group.
@@ -30,7 +30,6 @@
 // significand; the type it is computed in; its least and greatest value
 #define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT64 double, 64, 53, double, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
 #define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
 #define UINT32 uint, 32, 0, uint, 0, 4294967295u
@@ -51,11 +50,11 @@ struct Dimension
 };
 
 typedef vector<INPUT_STORED, VECTOR> InputElements;
-typedef vector<OUTPUT_STORED, (TOTALS ? 1 : VECTOR)> OutputElements;
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_VALUE> totals : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<INPUT_VALUE> totals : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u1);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // segments of all lines
@@ -112,7 +111,6 @@ void Load(uint offset, out INPUT_VALUE values[VECTOR])
         values[k] = (INPUT_VALUE)(turned ? elements[VECTOR - 1 - k] : elements[k]);
 }
 
-#if !TOTALS
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
     const bool turned = (int)outputStep < 0;
@@ -122,7 +120,6 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
         elements[k] = (OUTPUT_STORED)(turned ? values[VECTOR - 1 - k] : values[k]);
     outputTensor[offset / VECTOR] = elements;
 }
-#endif
 
 static const INPUT_VALUE IDENTITY = (INPUT_VALUE)1;
 
@@ -215,14 +212,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
                 result = Combine(result, values[v][k]);
                 found[k] = (OUTPUT_VALUE)(exclusive ? past : result);
             }
-#if !TOTALS
-            if (begin + v * VECTOR < segmentEnd && stores)
+            if (!TOTALS && begin + v * VECTOR < segmentEnd && stores)
                 Store(to + (begin + v * VECTOR) * outputStep, found);
-#endif
         }
     }
-#if TOTALS
-    if (lane == 0)
-        outputTensor[item] = (OUTPUT_STORED)running;
-#endif
+    if (TOTALS && lane == 0)
+        totals[item] = running;
 }

@@ -9,8 +9,8 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Stream compaction in two dispatches, whose groups have a block of elements each: count the nonzero ones; sum the
-// counts of the blocks before, and write each nonzero element's coordinates to the row of its rank, and zeros to the
-// remaining rows. Sizes and strides are in elements.
+// counts of the blocks before, and write each nonzero element's coordinates to the row of its rank, and for each zero a
+// row of zeros, from the last row on. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_COUNT or INPUT or OUTPUT_COORDINATES:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, whose elements are moved as raw bits.
@@ -20,7 +20,7 @@
 //   FLOATS     1 for floats, whose sign does not make them nonzero, else 0
 //   RANK       dimensions of InputTensor, 1 to 8
 //   COLUMNS    of a row: the last dimensions of the coordinate
-//   ITEMS      elements that a thread takes at a time, 1 or more
+//   ITEMS      elements that a thread takes at a time, 1 to 32
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for one per block.
@@ -170,64 +170,49 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     const uint begin = block * blockLength, end = min(begin + blockLength, count);
-    uint before;
+    uint own = 0, before, start;
 #if !WRITES
-    uint own = 0;
     [loop]
     for (uint item = begin + thread; item < end; item += NUM_THREADS)
         own += IsNonzero(item) ? 1 : 0;
-    uint all;
-    ScanGroup(thread, own, before, all);
+    ScanGroup(thread, own, before, start);
     if (thread == 0)
-        counts[block] = all;
+        counts[block] = start;
 #else
-    uint earlier = 0;
-    uint later = 0;
     [loop]
-    for (uint other = thread; other < blocks; other += NUM_THREADS)
-    {
-        earlier += other < block ? counts[other] : 0;
-        later += other < block ? 0 : counts[other];
-    }
-    uint start;
-    uint rows;
-    ScanGroup(thread, earlier, before, start);
-    ScanGroup(thread, later, before, rows);
-    rows += start;
-    if (block == 0 && thread == 0)
-        StoreOutputCount(0, rows);
-
-    uint row;
+    for (uint other = thread; other < block; other += NUM_THREADS)
+        own += counts[other];
+    ScanGroup(thread, own, before, start);
     [loop]
     for (uint first = begin; first < end; first += NUM_THREADS * ITEMS)
     {
-        uint i;
-        bool found[ITEMS];
-        uint own = 0;
+        const uint items = min(end - first, NUM_THREADS * ITEMS);
+        uint i, found = 0, all;
         [unroll]
         for (i = 0; i < ITEMS; i++)
         {
-            const uint item = first + thread * ITEMS + i;
-            found[i] = false;
-            if (item < end)
-                found[i] = IsNonzero(item);
-            own += found[i];
+            const uint place = thread * ITEMS + i;
+            if (place < items && IsNonzero(first + place))
+                found |= 1u << i;
         }
-        uint all;
-        ScanGroup(thread, own, before, all);
+        ScanGroup(thread, countbits(found), before, all);
         [unroll]
         for (i = 0; i < ITEMS; i++)
-            if (found[i])
+            if ((found >> i & 1) != 0)
                 places[before++] = thread * ITEMS + i;
         GroupMemoryBarrierWithGroupSync();
         [loop]
-        for (row = thread; row < all; row += NUM_THREADS)
-            StoreCoordinates(start + row, first + places[row]);
+        for (uint row = thread; row < items; row += NUM_THREADS)
+        {
+            if (row < all)
+                StoreCoordinates(start + row, first + places[row]);
+            else  // the last rows are of the first zeros
+                StoreCoordinates(count - 1 - (first - start) - (row - all), 0);
+        }
         start += all;
         GroupMemoryBarrierWithGroupSync();
     }
-    [loop]
-    for (row = max(begin, rows) + thread; row < end; row += NUM_THREADS)
-        StoreCoordinates(row, 0);
+    if (block == blocks - 1 && thread == 0)
+        StoreOutputCount(0, start);
 #endif
 }

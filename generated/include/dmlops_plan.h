@@ -2326,8 +2326,6 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
-    tensor);
 DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits);
 DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -3888,22 +3886,6 @@ DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dml
     dmlops_plan_check_type(planning, tensor->bits, 0);
     dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_unsigned_name(planning,
         tensor->bits));
-}
-
-/* The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
-DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
-    tensor) {
-    int is_wide = tensor->bits == 64;
-    dmlops_plan_check_type(planning, dmlops_max(tensor->bits, 32), tensor->is_float);
-    if (tensor->is_float) {
-        dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "FLOAT64" : "FLOAT32");
-    } else {
-        if (tensor->is_signed) {
-            dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "INT64" : "INT32");
-        } else {
-            dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "UINT64" : "UINT32");
-        }
-    }
 }
 
 /* The name of an unsigned type. */
@@ -8453,7 +8435,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t threads = 128;
     int64_t each = 1;
     dmlops_plan_Buffer totals;
-    totals = op->input.buffer;
+    totals.member = -2;
+    totals.entry = 0;
     if (segments > 1) {
         dmlops_plan_Buffer made_2;
         made_2 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(count, segments), (op->input.bits == 64)
@@ -8503,25 +8486,18 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
     dmlops_plan_define_tensor(planning, &op->input);
+    dmlops_plan_define_tensor(planning, &op->output);
+    dmlops_plan_ScanResources made_6;
+    made_6.input = op->input.buffer;
+    made_6.totals = totals;
+    made_6.output = op->output.buffer;
+    dmlops_out_read(planning, &made_6.input);
+    dmlops_out_write(planning, &made_6.totals);
+    dmlops_out_write(planning, &made_6.output);
     dmlops_out_share(planning);
     for (int64_t place = 0; place < dmlops_min(segments, 2); ++place) {
-        int are_totals = (segments > 1) && (place == 0);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)are_totals);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)((segments > 1) && (place == 0)));
         dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), place);
-        if (are_totals) {
-            dmlops_plan_define_scratch(planning, op->output.macro, &op->input);
-        } else {
-            dmlops_plan_define_tensor(planning, &op->output);
-        }
-        dmlops_plan_Buffer target_buffer;
-        target_buffer = *(are_totals ? &totals : &op->output.buffer);
-        dmlops_plan_ScanResources made_6;
-        made_6.input = op->input.buffer;
-        made_6.totals = totals;
-        made_6.output = target_buffer;
-        dmlops_out_read(planning, &made_6.input);
-        dmlops_out_read(planning, &made_6.totals);
-        dmlops_out_write(planning, &made_6.output);
         dmlops_put_ScanParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, place > 0);
     }
