@@ -17,8 +17,7 @@
 //              raw bits. ValuesTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
 //              UINT32, UINT16, UINT8; IndicesTensor: INT64, INT32, UINT64, UINT32
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
-//              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
-//              innermost size are multiples of VECTOR
+//              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest
 //   NUM_THREADS  threads in a group
@@ -192,9 +191,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         values[inVector] = (OUTPUT_VALUE)LoadValues(offset2);
     }
     at[inner] = vectorStart;
-    uint offset3 = 0;
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset3 += (uint)at[d] * dimensions[d].outputStride;
-    Store(offset3, values);
+        offset += (uint)at[d] * dimensions[d].outputStride;
+    Store(offset, values);
 }

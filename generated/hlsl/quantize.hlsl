@@ -16,8 +16,8 @@
 //   X_TYPE     its data type. InputTensor: FLOAT32, FLOAT16; QuantizationTensors[0], QuantizationTensors[1]: FLOAT32,
 //              FLOAT16, INT8, INT4, UINT8, UINT4; OutputTensor: INT8, INT4, UINT8, UINT4
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits, 1
-//              for 4 bits) where coordinates are those of OutputTensor, its innermost stride is 1, and all other
-//              strides and the innermost size are multiples of VECTOR
+//              for 4 bits) where its innermost stride is 1, and all other strides and the innermost size are multiples
+//              of VECTOR
 //   RANK       dimensions, 1 to 8
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest
 //   NUM_THREADS  threads in a group
@@ -351,9 +351,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
     }
     at[inner] = vectorStart;
-    uint offset4 = 0;
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset4 += (uint)at[d] * dimensions[d].outputStride;
-    Store(offset4, values);
+        offset += (uint)at[d] * dimensions[d].outputStride;
+    Store(offset, values);
 }

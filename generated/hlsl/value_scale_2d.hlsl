@@ -14,8 +14,7 @@
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
-//              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
-//              innermost size are multiples of VECTOR
+//              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest
 //   NUM_THREADS  threads in a group
@@ -121,9 +120,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         values[inVector] = (OUTPUT_VALUE)Scaled(LoadInput(offset1), scale, added);
     }
     at[inner] = vectorStart;
-    uint offset2 = 0;
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset2 += (uint)at[d] * dimensions[d].outputStride;
-    Store(offset2, values);
+        offset += (uint)at[d] * dimensions[d].outputStride;
+    Store(offset, values);
 }

@@ -211,7 +211,7 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
     code = InputCode(registry, operator, plans.record(inputs.record), inputs)
     start = code.statements()
     trace = 0
-    if inputs.target is not None and inputs.movement is not None:
+    if inputs.target is not None:
         trace = code.array("target", inputs.target)
     left = _left(registry, operator, inputs)
     (output, *_) = operator.outputs

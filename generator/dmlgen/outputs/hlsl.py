@@ -26,7 +26,7 @@ from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import is_aligned
 from dmlgen.schedules.elementwise import is_gathered
-from dmlgen.schedules.schedule import Schedule, is_shifted
+from dmlgen.schedules.schedule import Schedule
 from dmlgen.text import Text
 
 
@@ -34,8 +34,8 @@ from dmlgen.text import Text
 class MapShader(WithTensors):
     """A shader that computes each element from a few others.
 
-    `is_aligned`: it steps through all tensors together, and needs no coordinates; the place in the output is
-    then `is_shifted` by a constant, if at all. `in_float16` is the condition under which all elements are
+    `is_aligned`: it steps through all tensors together, and needs no coordinates; the place in the output may
+    then be `is_shifted` by a constant. `in_float16` is the condition under which all elements are
     float16, "" if they never are. `gathered` is an input whose elements the next one selects.
     """
 
@@ -43,10 +43,7 @@ class MapShader(WithTensors):
     summary: Text
     moves: tuple[str, ...]
     known: Mapping[str, HlslType]
-    inputs: tuple[ShaderTensor, ...]
-    output: ShaderTensor
     gathered: ShaderTensor | None
-    over: ShaderTensor
     max_rank: int
     switches: tuple[tuple[str, str], ...]
     params: Params
@@ -59,7 +56,7 @@ class MapShader(WithTensors):
 
     @property
     def tensors(self) -> tuple[ShaderTensor, ...]:
-        return (*self.inputs, self.output)
+        return self.text.tensors
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
@@ -88,7 +85,7 @@ def _map(
     plans: Plans,
 ) -> MapShader:
     text = map_text(registry, operator, schedule)
-    tensors, output = text.tensors, text.output
+    tensors = text.tensors
     activations = activations_of_map(registry, operator, text)
     gathered = text.inputs[0] if is_gathered(schedule.value) else None
     indexing = {} if gathered is None else {"NormalizeIndex": text.inputs[1].values}
@@ -100,10 +97,7 @@ def _map(
         summary=operator.summary,
         moves=tuple(dict.fromkeys((*moves(schedule), *bits(operator, schedule)))),
         known=hlsl_types(registry),
-        inputs=text.inputs,
-        output=output,
         gathered=gathered,
-        over=next((one for one in text.inputs if one.member == schedule.over), output),
         max_rank=MAX_RANK,
         switches=(
             *((one.name, _meaning(registry, one.node)) for one in text.constants.known("switch") if one.node),
@@ -112,7 +106,7 @@ def _map(
         params=map_params(plans, schedule, text),
         is_aligned=is_aligned(schedule),
         text=text,
-        is_shifted=schedule.place is not None and is_shifted(schedule.place),
+        is_shifted=schedule.place is not None,
         functions=functions.closure(called, value_types(tensors), condition, {"float"}),
         in_float16=condition,
         activations=activations,
@@ -123,7 +117,7 @@ def map_params(plans: Plans, schedule: Schedule, text: MapText) -> Params:
     """The constants of an element-wise shader."""
     aligned = is_aligned(schedule)
     lookups = {} if is_gathered(schedule.value) else {"lookups": ()}
-    begin = [Declaration("uint", "begin")] if aligned and schedule.place is not None else []
+    begin = [] if schedule.place is None else [Declaration("uint", "begin")]
     arrays = () if aligned else text.constants.known("ints", "floats")
     strides = [Declaration("uint", f"{tensor.local}Stride") for tensor in text.tensors]
     return params_of(

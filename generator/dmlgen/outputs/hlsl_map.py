@@ -37,15 +37,13 @@ _ONE, _ZERO = (ir.Number(value, ir.INT) for value in (1, 0))
 
 @dataclass(frozen=True)
 class MapText:
-    """The text of a map: `value` is that of the element, after `value_lines`, and `offset` that of its offset
-    in the output. `fused` is the member with an activation."""
+    """The text of a map: `value` is that of the element, after `value_lines`. `fused` is the member with an
+    activation."""
 
     inputs: tuple[ShaderTensor, ...]
     output: ShaderTensor
     value_lines: tuple[str, ...]
     value: str
-    offset_lines: tuple[str, ...]
-    offset: str
     constants: Constants
     called: Calls
     fused: str
@@ -71,20 +69,18 @@ def map_text(registry: Registry, operator: Operator, schedule: Schedule) -> MapT
     """The text of an operator's map."""
     assert schedule.value is not None
     output = tensor_of(registry, operator, schedule.output)
-    target = ir.AT if schedule.place is None else schedule.place
-    read = tensors_read(operator, [schedule.value, target])
+    read = tensors_read(operator, [schedule.value])
     inputs = tuple(tensor_of(registry, operator, name) for name in read)
     elements = {tensor.member: tensor.values for tensor in (*inputs, output)}
     printer = MapPrinter(elements, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
     value_lines, value = printer.value(schedule.value, ATOM)
-    offset_lines, offset = printer.offset(target, f"{output.local}Stride")
+    if schedule.place is not None:
+        printer.constants.put("ints", "begin", schedule.place)
     return MapText(
         inputs=inputs,
         output=output,
         value_lines=tuple(value_lines),
         value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
-        offset_lines=tuple(offset_lines),
-        offset=offset,
         constants=printer.constants,
         called=printer.called,
         fused=printer.fused,
@@ -109,11 +105,6 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         self.bounds.known["at"] = (0, LARGEST)
         self.aligned = aligned
         self.fused = ""  # the member with an activation
-
-    def offset(self, coordinate: ir.Expr, strides: str) -> tuple[list[str], str]:
-        """Statements, and the name of a coordinate's offset in a tensor."""
-        with self.block() as lines:
-            return lines, self._offset(ir.Index(coordinate, _DIMENSION), strides)
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         if (constant := self._constant(node)) is not None:

@@ -60,9 +60,8 @@ class PlannerInputs:
     elements are given as they are stored, rather than computed.
 
     A map has `constants`, which its function reads, as declared there, and a function of a coordinate,
-    `element`, if it only adds, subtracts and multiplies. `target` leads from a coordinate to that where an
-    element is moved, or comes from; if indices select that, `movement` has the tensors that are visited, and
-    moved.
+    `element`, if it only adds, subtracts and multiplies. Where indices select elements, `target` leads from a
+    coordinate to that where an element is moved, or comes from; `movement` has the tensors of both.
     """
 
     record: str
@@ -139,8 +138,10 @@ def _of_map(registry: Registry, operator: Operator, schedule: Schedule, plans: P
         "over": entries.index(schedule.over),
         "is_aligned": is_aligned(schedule),
         "single": mask(single(schedule)),
+        "is_gathered": is_gathered(schedule.value),
+        "is_placed": schedule.place is not None,
     }
-    value, place = schedule.value, schedule.place
+    value, place = schedule.value, None
     if is_gathered(value) and isinstance(value, ir.Load):
         place, value = value.coordinate, None
     return PlannerInputs(

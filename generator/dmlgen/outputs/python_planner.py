@@ -135,7 +135,6 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
         "each": f'"{inputs.each}"' if inputs.each else "",
         "constants": "CONSTANTS" if inputs.constants else "",
         "element": "element" if element is not None else "",
-        "target": "target" if target is not None and static else "",
     }
     return PlannerView(
         inputs=inputs,

@@ -43,16 +43,13 @@ def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
 
     for expression in schedule.expressions:
         visit(expression, None)
-    tests = [test for test in masks if test is not None]
-
-    def mask(place: int, found: int) -> ir.Expr:
-        if place == len(tests):
-            return ir.Number(found, ir.INT)
-        test = tests[place]
-        there, absent = mask(place + 1, found | masks[test]), mask(place + 1, found)
-        return there if there == absent else ir.Conditional(test, there, absent)
-
-    return mask(0, masks.get(None, 0))
+    always = masks.pop(None, 0)
+    found: ir.Expr = ir.Number(always, ir.INT)
+    assert len(masks) <= 1, "only one condition is known"
+    for test, mask in masks.items():
+        if test is not None and mask | always != always:
+            found = ir.Conditional(test, ir.Number(always | mask, ir.INT), found)
+    return found
 
 
 def moves(schedule: Schedule) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.elementwise import is_gathered
-from dmlgen.schedules.schedule import Schedule, is_shifted
+from dmlgen.schedules.schedule import Schedule
 
 
 def is_aligned(schedule: Schedule) -> bool:
@@ -17,19 +17,15 @@ def is_aligned(schedule: Schedule) -> bool:
     that indices select, which are read in step.
     """
     assert schedule.value is not None
-    if is_gathered(schedule.value):
+    if schedule.place is not None or is_gathered(schedule.value):
         return True
-    if schedule.place is not None:
-        moved = ir.Load(ir.Tensor(schedule.over, ir.Local("index", ir.INT)), ir.AT, schedule.value.type)
-        return is_shifted(schedule.place) and schedule.value == moved
     reads = _reads(schedule)
     each = {read.tensor.entry for read in reads if read.coordinate == ir.AT}
     first = single(schedule)
     places = [read for read in reads if read.coordinate == ir.AT or is_first(read.coordinate)]
     rest = ir.substitute(schedule.value, dict.fromkeys(places, ir.ZERO))
     return (
-        schedule.over == schedule.output
-        and not any(part == ir.AT or isinstance(part, ir.Load) for part in ir.walk(rest))
+        not any(part == ir.AT or isinstance(part, ir.Load) for part in ir.walk(rest))
         and all(read.tensor.index is None or isinstance(read.tensor.index, ir.Number) for read in reads)
         and len(each) + len(first) == len({read.tensor.entry for read in reads})
     )

@@ -14,7 +14,7 @@ from dmlgen.schedules.schedule import Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _INDEX = ir.Local("index", ir.INT)
-_START, _BEGIN = "start", "begin"
+_START = "start"
 _SYMBOLIC = ("align", "replace", "normalize_index", "apply_activation")
 
 
@@ -76,7 +76,7 @@ def _without_functions(value: ir.Expr) -> ir.Expr:
 
 
 def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedule:
-    """Each tensor in turn is copied to its start in the output: after those before it."""
+    """Each tensor in turn is copied to its start in the output, after those before it."""
     number, d = ir.Local("i", ir.INT), ir.Local("d", ir.INT)
     sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
     before = ir.Loop(number, ir.ZERO, _INDEX)
@@ -84,20 +84,9 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
     along = ir.Compare("==", d, axis)
     entry = ir.Conditional(along, ir.Definition(_START, start.value), ir.ZERO)
     rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
-    dimensions = ir.Loop(d, ir.ZERO, rank)
-    begin = Definition(_BEGIN, ir.Reduce("list", (dimensions,), entry, ir.INTS))
-    by = ir.Index(ir.Definition(_BEGIN, begin.value), d)
-    shifted = ir.Binary("+", ir.Index(ir.AT, d), by, ir.INT)
-    return Schedule(
-        form="map",
-        output=output,
-        over=tensors,
-        definitions=(start, begin),
-        value=ir.Load(ir.Tensor(tensors, _INDEX), ir.AT, type_),
-        place=ir.Reduce("list", (dimensions,), shifted, ir.INTS),
-        roles={},
-        steps={},
-    )
+    begin = ir.Reduce("list", (ir.Loop(d, ir.ZERO, rank),), entry, ir.INTS)
+    value = ir.Load(ir.Tensor(tensors, _INDEX), ir.AT, type_)
+    return Schedule("map", output, tensors, (start,), value, begin, {}, {})
 
 
 def _is_converted(node: ir.Expr, types: Collection[ir.Type]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.registry import AlgorithmUse, Definition
 
@@ -15,7 +14,8 @@ class Schedule:
     """A fast way to compute an operator: a form of its definition, or its algorithm.
 
     The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
-    tensors, each in turn as number `index`) it stores `value` at `place` in `output` (None: at `at`).
+    tensors, each in turn as number `index`) it stores `value` in `output`, from the coordinate `place` on
+    (None: all 0).
     Every other form has its own function of the `roles`: tensors, and expressions of the description. `steps`
     are expressions over elements, by name (`ir.STEP_NAMES`).
     """
@@ -34,12 +34,6 @@ class Schedule:
         """All of its expressions of the description and of elements."""
         whole = [self.value, self.place, *self.roles.values()]
         return (*(node for node in whole if node is not None), *self.steps.values())
-
-
-def is_shifted(place: ir.Expr) -> bool:
-    """Whether the place is `at` plus one offset for all elements."""
-    found = match("[at[d] + by[d] for d in range(rank)]", place)
-    return found is not None and not ir.varies(found.by)
 
 
 @dataclass(frozen=True)

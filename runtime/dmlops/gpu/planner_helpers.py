@@ -31,8 +31,8 @@ class Planner(NamedTuple):
     none.
 
     The function of a map reads `constants`, in the order of `elements` and `numbers`, as declarations.
-    `element` gives an element for symbols in place of a coordinate and of elements; None if a map does more
-    than add, subtract and multiply. `target` says where the element goes, if it differs.
+    `element` gives an element for symbols in place of elements; None if a map does more than add, subtract
+    and multiply.
     """
 
     plan: Callable[..., None]
@@ -42,7 +42,6 @@ class Planner(NamedTuple):
     each: str = ""
     constants: Sequence[str] = ()
     element: Callable[..., Any] | None = None
-    target: Callable[..., Any] | None = None
 
     @property
     def is_map(self) -> bool:

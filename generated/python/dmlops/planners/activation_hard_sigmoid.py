@@ -20,7 +20,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(1, True, 0),
+    map=MapPass(1, True, 0, False, False),
 )
 
 CONSTANTS = ["uint2 alpha", "uint2 beta"]

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(1, True, 0),
+    map=MapPass(1, True, 0, False, False),
 )
 
 CONSTANTS = ["float threshold", "float bias"]

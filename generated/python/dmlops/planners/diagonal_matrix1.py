@@ -22,7 +22,7 @@ from ..gpu.plans.definition_types import (
 
 SHADER = DefinitionShader(
     bounds=["INVERTED", "HAS_INPUT"],
-    map=MapPass(1, False, 0),
+    map=MapPass(1, False, 0, False, False),
 )
 
 CONSTANTS = ["uint2 value_", "int diagonalFillBegin", "int diagonalFillEnd"]

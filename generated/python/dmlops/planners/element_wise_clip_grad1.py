@@ -20,7 +20,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(2, True, 0),
+    map=MapPass(2, True, 0, False, False),
 )
 
 CONSTANTS = ["uint2 min_", "uint2 max_"]

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 
 SHADER = DefinitionShader(
     bounds=["HAS_ZERO_POINT"],
-    map=MapPass(3, True, 0),
+    map=MapPass(3, True, 0, False, False),
 )
 
 TENSOR0 = absent("ELEMENT_WISE_DEQUANTIZE_LINEAR", "InputTensor", "INPUT")

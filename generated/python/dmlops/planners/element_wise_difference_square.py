@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(2, True, 0),
+    map=MapPass(2, True, 0, False, False),
 )
 
 TENSOR0 = absent("ELEMENT_WISE_DIFFERENCE_SQUARE", "ATensor", "A")

@@ -19,7 +19,7 @@ from ..gpu.plans.definition_types import (
 
 SHADER = DefinitionShader(
     bounds=["HAS_SCALE_BIAS"],
-    map=MapPass(1, True, 0),
+    map=MapPass(1, True, 0, False, False),
 )
 
 CONSTANTS = ["float scaleBiasScale", "float scaleBiasBias"]

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 
 SHADER = DefinitionShader(
     bounds=["INFINITY_MODE"],
-    map=MapPass(1, True, 0),
+    map=MapPass(1, True, 0, False, False),
 )
 
 TENSOR0 = absent("ELEMENT_WISE_IS_INFINITY", "InputTensor", "INPUT")

@@ -17,7 +17,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(2, True, 0),
+    map=MapPass(2, True, 0, False, False),
 )
 
 TENSOR0 = absent("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", "ATensor", "A")

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 
 SHADER = DefinitionShader(
     bounds=["HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"],
-    map=MapPass(8, True, 246),
+    map=MapPass(8, True, 246, False, False),
 )
 
 TENSOR0 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "ATensor", "A")

@@ -17,7 +17,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(1, True, 0),
+    map=MapPass(1, True, 0, False, False),
 )
 
 TENSOR0 = absent("ELEMENT_WISE_SIGN", "InputTensor", "INPUT")

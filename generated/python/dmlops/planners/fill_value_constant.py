@@ -22,7 +22,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(0, True, 0),
+    map=MapPass(0, True, 0, False, False),
 )
 
 CONSTANTS = ["uint2 value_"]

@@ -21,7 +21,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(0, False, 0),
+    map=MapPass(0, False, 0, False, False),
 )
 
 CONSTANTS = ["uint2 valueStart", "uint2 valueDelta"]

@@ -20,7 +20,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(2, True, 0),
+    map=MapPass(2, True, 0, True, False),
 )
 
 TENSOR0 = absent("GATHER_ND1", "InputTensor", "INPUT", as_bits=True)
@@ -78,4 +78,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, target=target)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -19,7 +19,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(0, True, 0),
+    map=MapPass(0, True, 0, False, True),
 )
 
 TENSOR1 = absent("JOIN", "OutputTensor", "OUTPUT", as_bits=True)
@@ -29,13 +29,6 @@ def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
     """The element of the output at a coordinate of one of InputTensors; `load` reads those of other
     tensors."""
     return load("InputTensors", at, index)
-
-
-def target(desc: Any, at: Coordinates, load: Load, index: int) -> Coordinates:
-    """The coordinate of the output where the element goes."""
-    start = sum(desc.InputTensors[i].Sizes[desc.Axis] for i in range(index))
-    begin = tuple(start if d == desc.Axis else 0 for d in range(desc.OutputTensor.DimensionCount))
-    return tuple(at[d] + begin[d] for d in range(desc.OutputTensor.DimensionCount))
 
 
 def inputs(desc: Any, index: int) -> Definition:
@@ -62,4 +55,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, each="InputTensors", element=element, target=target)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, each="InputTensors", element=element)

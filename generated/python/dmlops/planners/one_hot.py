@@ -20,7 +20,7 @@ from ..gpu.plans.definition_types import (
 
 SHADER = DefinitionShader(
     bounds=["INDICES_SIGNED"],
-    map=MapPass(2, False, 0),
+    map=MapPass(2, False, 0, False, False),
 )
 
 CONSTANTS = ["int axis", "int extent", "int onDimension"]

@@ -25,7 +25,7 @@ PADDING_MODE_REFLECTION = enums.PaddingMode.REFLECTION
 
 SHADER = DefinitionShader(
     bounds=["PADDING_MODE"],
-    map=MapPass(1, False, 0),
+    map=MapPass(1, False, 0, False, False),
 )
 
 CONSTANTS = ["uint2 paddingValue"]

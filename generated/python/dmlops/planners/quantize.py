@@ -19,7 +19,7 @@ from ..gpu.plans.definition_types import (
 
 SHADER = DefinitionShader(
     bounds=["QUANTIZATION_TYPE"],
-    map=MapPass(3, False, 0),
+    map=MapPass(3, False, 0, False, False),
 )
 
 TENSOR0 = absent("QUANTIZE", "InputTensor", "INPUT")

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0),
+    map=MapPass(1, False, 0, False, False),
 )
 
 TENSOR0 = absent("SLICE1", "InputTensor", "INPUT", as_bits=True)

@@ -18,7 +18,7 @@ from ..gpu.plans.definition_types import (
 )
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0),
+    map=MapPass(1, False, 0, False, False),
 )
 
 CONSTANTS = ["int channels", "int channelsReciprocal", "int blockSize", "int blockSizeReciprocal"]

@@ -153,7 +153,7 @@ class _Term(NamedTuple):
 def _expression(desc: Description) -> _Term | None:
     """The value that an element-wise operator computes at a coordinate; None for any other."""
     planner = planner_of(desc.OPERATOR)
-    if planner.element is None or planner.target is not None:
+    if planner.element is None:
         return None
 
     def load(name: str, at: Any) -> _Term:

@@ -199,11 +199,9 @@ class Net:
         """Whether each element that a node writes is computed from those at the same coordinate."""
         desc = self.descs[at]
         planner = planner_of(desc.OPERATOR)
-        if planner.shader is None or not planner.is_map or planner.each or planner.target is not None:
+        if planner.shader is None or not planner.shader.map.is_aligned or planner.shader.map.is_gathered:
             return False
-        return planner.shader.map.is_aligned and not any(
-            member.count for member in desc.MEMBERS if member.type == "tensor"
-        )
+        return not any(member.count for member in desc.MEMBERS if member.type == "tensor")
 
     def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """For each tensor that nodes write, the nodes and slots that read it."""

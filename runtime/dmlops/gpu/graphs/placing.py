@@ -12,10 +12,9 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-from ...coordinates import Coordinates
 from ...description import Description
 from ...tensor import TensorDesc
-from .. import movement, plan
+from .. import plan
 from ..planner_helpers import Planner
 from ..planner_inputs import planner_of
 from ..plans.capabilities import NO_CAPABILITIES, Capability
@@ -59,7 +58,7 @@ def place_parts(net: Net, alignment: int, capabilities: Capability = NO_CAPABILI
 def _parts(net: Net, at: int) -> Iterator[_Part]:
     """The inputs that an operator copies; those that are neighbors in a tensor and in the output as one."""
     planner = planner_of(net.descs[at].OPERATOR)
-    if not planner.is_map or planner.target is None or plan(net.descs[at]).zero_initialize:
+    if planner.shader is None or not planner.shader.map.is_placed or plan(net.descs[at]).zero_initialize:
         return
     last: _Part | None = None
     for number, name, tensor, source in net.inputs(at):
@@ -81,16 +80,11 @@ def _place_of(
     """Strides and offset in the output at which an operator stores the elements of an input, if it does no
     more than that."""
     (output,) = (member.name for member in desc.MEMBERS if member.role == "output")
-    tensor, strides, target = tensor_of(desc, name), tensor_of(desc, output).element_strides, planner.target
-    rank, several = len(tensor.Sizes), (number,) if planner.each else ()
-    if copied(desc, planner, rank, number) != View(name, 0, tensor.element_strides) or target is None:
+    tensor, strides = tensor_of(desc, name), tensor_of(desc, output).element_strides
+    if copied(desc, planner, len(tensor.Sizes), number) != View(name, 0, tensor.element_strides):
         return None
-
-    def written(at: Coordinates) -> movement.Place:
-        return movement.place_of(output, target(desc, at, None, *several), strides)
-
-    first, found = movement.strides_of(written, rank)
-    return found, first.offset
+    begin = planner.inputs(desc, number).lists[0]
+    return strides, sum(entry * stride for entry, stride in zip(begin, strides, strict=True))
 
 
 def _joined(first: _Part, second: _Part) -> _Part | None:

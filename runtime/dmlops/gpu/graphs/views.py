@@ -96,7 +96,7 @@ def _redirected(
 def view(desc: Description, output: str, number: int = 0) -> View | None:
     """The view that an output of an operator is, the `number`th of an array; None if it is none."""
     planner = planner_of(desc.OPERATOR)
-    if not planner.is_map or planner.target is not None:
+    if planner.shader is None or planner.shader.map.is_placed:
         return None
     tensor = tensor_of(desc, output)
     found = copied(desc, planner, len(tensor.Sizes), number)

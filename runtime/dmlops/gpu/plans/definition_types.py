@@ -47,11 +47,15 @@ Passes = Annotated[list[Pass], 32]
 class MapPass(NamedTuple):
     """A map, which computes each element of the last tensor in one dispatch, from others: `over` is the
     number of the tensor whose elements it visits, NONE if there is no map. If it `is_aligned`, it steps
-    through all tensors together. Of tensors that are `single`, as bits, only the first element is read."""
+    through all tensors together. Of tensors that are `single`, as bits, only the first element is read.
+    `is_gathered`: the second tensor has the indices that select elements of the first, which are copied.
+    `is_placed`: the output has the elements visited from a coordinate on, the first of the lists."""
 
     over: int = NONE
     is_aligned: bool = False
     single: int = 0
+    is_gathered: bool = False
+    is_placed: bool = False
 
 
 class ContractionPass(NamedTuple):
@@ -250,9 +254,8 @@ class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
     depend only on the description, floats as signed integers with their bits; `elements` are numbers of a
     tensor's type, two words each. A map computes integers of tensors that are `widened`, as bits, in double
-    precision; if its `movement` has lookups, the second tensor has the indices that select elements of the
-    first, which are copied. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the sizes of the
-    box of terms of which some are selected."""
+    precision; its `movement` is that of what is gathered. `sums`: for each pass of sums 1 if it applies, else
+    0. `terms`: the sizes of the box of terms of which some are selected."""
 
     tensors: Tensors
     kept_sizes: Annotated[Sequence[Sizes], 16] = ()

@@ -87,7 +87,7 @@ def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
         fused = define_activations(out, op, shader)
         out.define("ACTIVATION", fused.words[0])
         scalars.extend(fused.words[1:3])
-    if len(op.movement.lookups) > 0:
+    if shader.map.is_gathered:
         plan_gather(out, op, shader.map)
     elif shader.map.is_aligned:
         plan_aligned(out, op, shader.map, scalars)
@@ -95,10 +95,10 @@ def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
         plan_coordinates(out, op, shader.map, scalars)
 
 
-def bind_tensors(out: Planning, op: Definition, run: int) -> None:
+def bind_tensors(out: Planning, op: Definition, one: MapPass, run: int) -> None:
     """Defines the types of tensors, of which runs of raw bits are moved as one, and binds them."""
     for place, tensor in enumerate(op.tensors):
-        if len(op.movement.lookups) > 0 and place != GATHERED:
+        if one.is_gathered and place != GATHERED:
             check_offsets(out, tensor)
         else:
             check_span(out, tensor)
@@ -127,7 +127,7 @@ def plan_coordinates(out: Planning, op: Definition, one: MapPass, scalars: Words
     """By coordinates, in the memory order of the output."""
     output = op.tensors[-1]
     sizes = output.sizes
-    bind_tensors(out, op, 1)
+    bind_tensors(out, op, one, 1)
     check_ranks(out, op, one)
     order = outermost_first(sizes, output.strides)
     inner = order[-1]
@@ -253,8 +253,8 @@ def plan_aligned(out: Planning, op: Definition, one: MapPass, scalars: Words) ->
     coordinate in the output on."""
     words: Words = list(scalars)
     begin = 0
-    for array in op.lists:
-        for place, entry in enumerate(array):
+    if one.is_placed:
+        for place, entry in enumerate(op.lists[0]):
             begin += entry * op.tensors[-1].strides[place]
         words.append(begin)
     plan_loops(out, op, one, loops_in_step(out, op, one), 1, words, begin)
@@ -264,9 +264,9 @@ def plan_loops(
     out: Planning, op: Definition, one: MapPass, loops: Loops, run: int, scalars: Words, begin: int
 ) -> None:
     """The dispatch over runs of elements, from an offset in the output on."""
-    bind_tensors(out, op, run)
+    bind_tensors(out, op, one, run)
     bits, inner, lookups = run * op.tensors[-1].bits, loops[-1], lookups_in_runs(op.movement.lookups, run)
-    gathers = len(lookups) > 0
+    gathers = one.is_gathered
     threads = GATHER_THREADS if gathers else ELEMENTWISE_THREADS
     by_tuples = len(lookups) > 1 and inner.strides[INDICES] > 1
     outer: Words = [loop.strides[-1] for loop in loops[:-1]]
