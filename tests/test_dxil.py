@@ -93,8 +93,8 @@ SETS: dict[str, tuple[Callable[..., Any], str, list[int], list[int], dict[str, A
     "along": (make.reduce, "FLOAT32", [3, 1500], [1], {"Function": "SUM"}),
     "few lanes": (make.reduce, "FLOAT16", [5, 70], [1], {"Function": "MULTIPLY"}),
     "in parts": (make.reduce, "FLOAT32", [1, 70001], [1], {"Function": "L2"}),
-    "across": (make.reduce, "INT64", [70, 24], [0], {"Function": "MIN"}),
-    "places": (make.argmax, "UINT64", [3, 300], [1], FIRST),
+    "across": (make.reduce, "INT32", [70, 24], [0], {"Function": "MIN"}),
+    "places": (make.argmax, "UINT32", [3, 300], [1], FIRST),
     "shifted": (make.activation_softmax1, "FLOAT32", [130, 33], [0], {}),
     "rows": (make.mean_variance_normalization1, "FLOAT16", [2, 1, 1, 700], [3], NORMALIZE),
 }
