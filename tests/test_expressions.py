@@ -17,10 +17,10 @@ from dmlgen.expr.bounds import BOUNDS
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, Definer
 from dmlgen.expr.evaluate import Evaluator
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS, FUNCTIONS
-from dmlgen.expr.host_expressions import inlined
 from dmlgen.expr.ir import LIMIT
 from dmlgen.expr.parse import Scope, parse
 from dmlgen.expr.printer import SOURCE
+from dmlgen.schedules.cases import written
 
 DATA_TYPE = ir.Type("enum", "TENSOR_DATA_TYPE")
 TYPES = {"UNKNOWN": 0, "FLOAT32": 1, "INT8": 8, "INT64": 11}
@@ -173,13 +173,13 @@ def test_printing_and_parsing_are_inverse(text: str) -> None:
     assert typed(SOURCE.print(node)) == node
 
 
-def test_inlined_loops_hide_variables_of_the_same_name() -> None:
+def test_loops_that_are_written_out_hide_variables_of_the_same_name() -> None:
     node = typed("[A.Sizes[d] * 10 for d in axes(A)]")
     for place in (2, 0):
         assert isinstance(node, ir.Reduce)
         entry = ir.Index(ir.Definition("entries", node), ir.Number(place, ir.INT))
         node = replace(node, body=ir.Binary("+", entry, node.loop.variable, ir.INT))
-    assert evaluated(node) == evaluated(inlined(node)) == (40, 41, 42)
+    assert evaluated(node) == evaluated(written(node, {})) == (40, 41, 42)
 
 
 @pytest.mark.parametrize(

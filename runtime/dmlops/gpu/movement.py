@@ -59,16 +59,9 @@ def reads(desc: Any, name: str, at: Coordinates, entry: int | None = None) -> Pl
     return place_of(label, at, tensor.element_strides)
 
 
-def first_places(function: Callable[[Coordinates], Place], rank: int) -> tuple[Place, list[Place]]:
-    """The places of the first coordinate, and of the next one along each dimension."""
-    first, *others = (function(tuple(int(e == d) for e in range(rank))) for d in range(-1, rank))
-    return first, others
-
-
-def strides_of(function: Callable[[Coordinates], Place], rank: int) -> tuple[Place, tuple[int, ...]]:
-    """The place of the first coordinate, and the strides from it."""
-    first, others = first_places(function, rank)
-    return first, tuple(other.offset - first.offset for other in others)
+def places(function: Callable[[Coordinates], Place], rank: int) -> list[Place]:
+    """The place of the first coordinate, and then those of the next one along each dimension."""
+    return [function(tuple(int(e == d) for e in range(rank))) for d in range(-1, rank)]
 
 
 def movement_of(desc: Any, target: Callable[..., Coordinates], visited: str, moved: str) -> Movement:
@@ -76,7 +69,7 @@ def movement_of(desc: Any, target: Callable[..., Coordinates], visited: str, mov
     Refused if planners cannot follow that."""
     strides, load = getattr(desc, moved).element_strides, partial(reads, desc)
     try:
-        first, others = first_places(
+        first, *others = places(
             lambda at: place_of(moved, target(desc, at, load), strides), len(getattr(desc, visited).Sizes)
         )
     except TypeError:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...coordinates import Coordinates
 from ...description import Description
 from ...paths import path_of, value_at
 from ...tensor import TensorDesc
@@ -111,17 +110,14 @@ def copied(desc: Description, planner: Planner, rank: int, number: int) -> View 
     if element is None:
         return None
 
-    def read(at: Coordinates) -> movement.Place:
-        place: movement.Place = element(desc, at, partial(movement.reads, desc), *several)
-        return place
-
+    load = partial(movement.reads, desc)
     try:
-        if not isinstance(read((0,) * rank), movement.Place):  # a constant
-            return None
+        first, *others = movement.places(lambda at: element(desc, at, load, *several), rank)
     except (AttributeError, TypeError, ValueError):  # computes with elements
         return None
-    first, strides = movement.strides_of(read, rank)
-    return View(first.tensor, first.offset, strides)
+    if not isinstance(first, movement.Place):  # a constant
+        return None
+    return View(first.tensor, first.offset, tuple(one.offset - first.offset for one in others))
 
 
 def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tuple[int, ...] | None:
