@@ -139,7 +139,7 @@ ARITHMETIC = """def f(a: int, b: int) -> int:
 
 def g(values: Few) -> int:
     kept: Few = [value * 2 for place, value in enumerate(values[:-1]) if place != 0]
-    kept.insert(0, 7)
+    kept.append(7)
     found = 100 * len(kept) + kept[-1]
     for value in values[1:]:
         found += value
@@ -149,7 +149,7 @@ def g(values: Few) -> int:
         found += number
     if all(value > 0 for value in kept):
         found += 5
-    return found if len(kept) == 2 and kept[1] == 4 else -found
+    return found if len(kept) == 2 and kept[0] == 4 else -found
 
 
 def h(count: int) -> int:

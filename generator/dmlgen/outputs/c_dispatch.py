@@ -12,9 +12,10 @@ from dmlgen.expr.bounds import BOUNDS
 from dmlgen.outputs.c_inputs import InputCode
 from dmlgen.outputs.c_rules import ProgramView
 from dmlgen.outputs.hlsl_definition.static import Static
+from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_types import hlsl_type
 from dmlgen.outputs.planner_inputs import PlannerInputs, planner_inputs
-from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
+from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, types
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
@@ -89,14 +90,12 @@ class PlannersView:
     reasons: tuple[ReasonView, ...]
     capabilities: Enumeration
     types: Sequence[Record | ListOf]
-    taken: Sequence[Record]  # by planners
     layouts: Sequence[Record]  # of constants
     heads: tuple[str, ...]
     functions: tuple[str, ...]
     called_of_lists: frozenset[str]
     c_type = staticmethod(c_type)
     c_name = staticmethod(c_name)
-    numbers = staticmethod(numbers)
 
 
 @dataclass(frozen=True)
@@ -143,10 +142,9 @@ def planners(plans: Plans) -> PlannersView:
         reasons=tuple(_reasons(plans)),
         capabilities=plans.capabilities,
         types=types(plans),
-        taken=taken(plans),
         layouts=layouts(plans),
-        heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
-        functions=tuple(function.text for function in functions),
+        heads=tuple(broken(head(function) + ";").decode() for function in plans.functions),
+        functions=tuple(broken(function.text).decode() for function in functions),
         called_of_lists=frozenset().union(*(function.called for function in functions)),
     )
 

@@ -119,16 +119,12 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
     texts = printer.texts | {one.field: one.text for one in tensors} | _lists(printer, inputs, entries)
     if inputs.movement is not None:
         texts["movement"] = 'movement_of(desc, target, "{}", "{}")'.format(*inputs.movement)
-    taken = {inputs.record}
     record = plans.record(inputs.record)
-    fields = {one.name: _value(one.type, one.name, texts, nodes, taken) for one in record.fields}
+    fields = {one.name: _value(one.type, one.name, texts, nodes) for one in record.fields}
     static = {name: one for name, one in (inputs.static or {}).items() if not one.is_empty}
-    taken |= {one.type for one in static.values() if isinstance(one.values[0], tuple)}
-    taken |= {"DefinitionShader"} if static else set()
-    imports: dict[str, list[str]] = {}
-    for name in sorted(taken):
-        imports.setdefault(plans.home(name), []).append(name)
-    imports.setdefault(inputs.planner, []).append(f"plan_{inputs.planner}")
+    imports: dict[str, list[str]] = {}  # what is not used is left out
+    for name in (*sorted(one.name for one in plans.records), f"plan_{inputs.planner}"):
+        imports.setdefault(plans.home[name], []).append(name)
     options = {
         "shader": "SHADER" if static else "",
         "fused": f'"{inputs.fused}"' if inputs.fused else "",
@@ -186,17 +182,14 @@ def _lists(
     return found
 
 
-def _value(
-    type_: Type, path: str, texts: Mapping[str, str], nodes: Mapping[str, ir.Expr], taken: set[str]
-) -> str:
+def _value(type_: Type, path: str, texts: Mapping[str, str], nodes: Mapping[str, ir.Expr]) -> str:
     """The value at a path, a record with those of its fields; "" if it is the default."""
     if path in texts and type_ == BOOL and isinstance(nodes[path], ir.Member):  # any integer
         return f"bool({texts[path]})"
     if path in texts or not isinstance(type_, Record):
         return texts.get(path, "")
-    fields = {one.name: _value(one.type, f"{path}.{one.name}", texts, nodes, taken) for one in type_.fields}
+    fields = {one.name: _value(one.type, f"{path}.{one.name}", texts, nodes) for one in type_.fields}
     given = [f"{name}={text}" for name, text in fields.items() if text]
-    taken |= {type_.name} if given else set()
     return f"{type_.name}({', '.join(given)})" if given else ""
 
 

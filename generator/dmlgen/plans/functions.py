@@ -150,26 +150,6 @@ def types(plans: Plans) -> list[Record | ListOf]:
     return list(found.values())
 
 
-def taken(plans: Plans) -> list[Record]:
-    """The records that planners take."""
-    types_ = {type_ for function in plans.functions for name, type_ in function.parameters if name == "op"}
-    return [record for record in plans.records if record in types_]
-
-
-def numbers(record: Record) -> Iterator[tuple[str, str]]:
-    """The fields of a record and of those in it, without the items of lists, each with what it is if there is
-    nothing."""
-    for one in record.fields:
-        name = c_name(one.name)
-        match one.type:
-            case Record():
-                yield from ((f"{name}.{path}", none) for path, none in numbers(one.type))
-            case ListOf():
-                yield f"{name}.count", "0"
-            case _:
-                yield name, "NULL" if one.type == TEXT else "0"
-
-
 def layouts(plans: Plans) -> list[Record]:
     """The layouts of constants, each after those of entries of lists in it."""
     found: list[Record] = []
@@ -242,14 +222,14 @@ class _Translation:
         self.block(self.function.node.body)
         if not any("planning" in line for line in self.lines):
             self.lines.insert(0, "(void)planning;")
-        inner = "\n".join(wrapped(f"    {line}") for line in self.lines)
+        inner = "\n".join(f"    {line}" for line in self.lines)
         about = ""
         if comment:
             text = " ".join(comment.split()).replace("*/", "* /")
             about = (
                 f"/* {textwrap.fill(text, WIDTH - 3, subsequent_indent='   ', break_long_words=False)} */\n"
             )
-        return f"{about}{wrapped(head(self.function))} {{\n{inner}\n}}"
+        return f"{about}{head(self.function)} {{\n{inner}\n}}"
 
     # Statements.
 
@@ -467,22 +447,14 @@ class _Translation:
                         self.lines += self.nothing()
                     return
                 if owner is not None and isinstance(owner.type, ListOf) and method in CHANGES:
-                    self.changed(owner, method, arguments)
+                    change = self.extend if method == "extend" else self.append
+                    change(owner, arguments[0])
                     return
             case ast.Call(func=ast.Name(id=name)) if name in self.module.functions:
                 function = self.module.functions[name]
                 self.lines.append(f"{self.called(call, function)};")
                 return
         raise self.module.refused(call, "this call")
-
-    def changed(self, owner: Value, method: str, arguments: list[ast.expr]) -> None:
-        """A method that changes a list."""
-        if method == "extend":
-            self.extend(owner, arguments[0])
-        elif method == "append":
-            self.add("append", owner, arguments[0])
-        else:
-            self.add("insert", owner, arguments[1], self.expr(arguments[0]).text)
 
     def extend(self, owner: Value, source: ast.expr) -> None:
         """Appends the numbers of another list."""
@@ -494,12 +466,11 @@ class _Translation:
         count, items = whole.member("count", INT).text, whole.member("items", INT).text
         self.lines.append(f"{self.of_lists(owner.type, 'extend')}(planning, {owner.text}, {count}, {items});")
 
-    def add(self, called: str, owner: Value, item: ast.expr, *places: str) -> None:
+    def append(self, owner: Value, item: ast.expr) -> None:
         """Adds an item to a list."""
         assert isinstance(owner.type, ListOf)
         value = self.expr(item, owner.type.element)
-        given = ", ".join(["planning", owner.text, *places, value.text])
-        self.lines.append(f"{self.of_lists(owner.type, called)}({given});")
+        self.lines.append(f"{c_type(owner.type)}_append(planning, {owner.text}, {value.text});")
 
     def of_lists(self, type_: Type, called: str) -> str:
         """The name of a function of lists of a type."""
@@ -631,7 +602,7 @@ class _Translation:
             case ast.List(elts=items):
                 whole = self.new_list(node, wanted)
                 for one in items:
-                    self.add("append", whole, one)
+                    self.append(whole, one)
                 return whole
             case ast.ListComp(elt=item, generators=[ast.comprehension(ifs=[] | [_]) as generator]):
                 return self.collected(node, wanted, generator, item)
@@ -671,9 +642,9 @@ class _Translation:
         with self.loop(generator.target, generator.iter):
             if generator.ifs:
                 with self.braces(f"if ({self.expr(generator.ifs[0]).text})"):
-                    self.add("append", whole, item)
+                    self.append(whole, item)
             else:
-                self.add("append", whole, item)
+                self.append(whole, item)
         return whole
 
     def copied(self, source: ast.expr, wanted: Type | None) -> Value:
@@ -790,24 +761,6 @@ class _Translation:
             text = self.expr(item).operand
             self.lines.append(f"{name} = {name} {'&&' if is_all else '||'} {text};")
         return Value(name, BOOL)
-
-
-def wrapped(line: str) -> str:
-    """Breaks a line of C that is too long, at spaces outside of string literals."""
-    margin = " " * (len(line) - len(line.lstrip()) + 4)
-    found: list[str] = []
-    while len(line) > WIDTH:
-        ends = [
-            at
-            for at, character in enumerate(line[:WIDTH])
-            if character == " " and line[:at].count('"') % 2 == 0
-        ]
-        ends = [at for at in ends if at > len(margin)]
-        if not ends:
-            break
-        found.append(line[: ends[-1]])
-        line = margin + line[ends[-1] + 1 :]
-    return "\n".join([*found, line])
 
 
 def _declared(type_: Type, name: str) -> str:

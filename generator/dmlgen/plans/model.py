@@ -118,6 +118,8 @@ class Plans:
 
     def __init__(self, folder: Path) -> None:
         self.modules: dict[str, Module] = {}
+        self.home: dict[str, str] = {}
+        """The modules that define records and functions, by their names."""
         self._folder = folder
         for path in sorted(self._folder.glob("*.py")):
             if path.stem not in ("__init__", MACHINE, REASONS, CAPABILITIES):
@@ -140,16 +142,6 @@ class Plans:
     def record(self, name: str) -> Record:
         return next(one for one in self.records if one.name == name)
 
-    def home(self, record: str) -> str:
-        """The module that defines a record's class."""
-        classes = (
-            (module.name, node.name)
-            for module in self.modules.values()
-            for node in module.tree.body
-            if isinstance(node, ast.ClassDef)
-        )
-        return next(module for module, name in classes if name == record)
-
     def _check_names(self) -> None:
         """In C all modules share one namespace, in which all functions start with `plan_`: no two may define
         the same name, except for constants and lists."""
@@ -157,6 +149,7 @@ class Plans:
         for module in self.modules.values():
             for node in module.tree.body:
                 if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                    self.home[node.name] = module.name
                     name = node.name.removeprefix("plan_")
                     if name in owners:
                         raise module.refused(node, f"{name}, as in {owners[name].name},")

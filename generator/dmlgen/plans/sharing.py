@@ -13,7 +13,7 @@ from typing import Literal
 
 from dmlgen.plans.model import Function, Record
 
-CHANGES = ("append", "extend", "insert")
+CHANGES = ("append", "extend")
 
 
 @dataclass(frozen=True)

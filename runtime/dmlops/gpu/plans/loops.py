@@ -134,13 +134,14 @@ def outermost_first(sizes: Sizes, strides: Sizes) -> Sizes:
     order: Eight = []
     single = 0
     for place, size in enumerate(sizes):
-        begin = len(order)
+        begin, end = len(order), single
+        order.append(place)
         if size == 1:
-            begin = single
             single += 1
-        while size > 1 and begin > single and strides[order[begin - 1]] < strides[place]:
+        while begin > end and (size == 1 or strides[order[begin - 1]] < strides[place]):
+            order[begin] = order[begin - 1]
             begin -= 1
-        order.insert(begin, place)
+        order[begin] = place
     return order
 
 
@@ -157,9 +158,11 @@ def merged(loops: Loops) -> Loops:
     ordered: Loops = []
     for loop in loops:
         place = len(ordered)
+        ordered.append(loop)
         while place > 0 and ordered[place - 1].strides[-1] < loop.strides[-1]:
+            ordered[place] = ordered[place - 1]
             place -= 1
-        ordered.insert(place, loop)
+        ordered[place] = loop
     return merged_in_order(ordered)
 
 
