@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.analysis.definition_bounds import DefinitionBounds, Valid
@@ -16,6 +16,7 @@ from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.planner_inputs import (
     VARIABLES,
     PlannerInputs,
+    PlannerTensor,
     innermost_first,
     membership,
     planner_inputs,
@@ -28,39 +29,8 @@ from dmlgen.plans.model import BOOL, Plans, Record, Type, package_plans
 from dmlgen.registry import Definition, Operator, Registry
 from dmlgen.schedules import schedule_of
 
-_OWN = {
-    "absent",
-    "bits",
-    "desc",
-    "enums",
-    "f",
-    "given",
-    "index",
-    "limited",
-    "pair",
-    "stored",
-    "target",
-    "tensors",
-}
+_OWN = {"bits", "desc", "enums", "f", "index", "limited", "pair", "stored", "target", "tensors"}
 """Names in a module besides those of functions and of computed values."""
-
-
-@dataclass(frozen=True)
-class TensorView:
-    """A tensor for planners, the `number`th: its field, its stand-in if it is absent, and its description.
-
-    If it `is_numbered`, the first depends on the current one of an array of tensors.
-    """
-
-    number: int
-    field: str
-    absent: str
-    given: str
-    is_numbered: bool
-
-    @property
-    def text(self) -> str:
-        return f"tensor_of({self.absent if self.is_numbered else f'TENSOR{self.number}'}, {self.given})"
 
 
 @dataclass(frozen=True)
@@ -81,7 +51,7 @@ class PlannerView:
     inputs: PlannerInputs
     imports: Mapping[str, Sequence[str]]  # by the planners' module that defines them
     static: Static
-    tensors: tuple[TensorView, ...]
+    operands: tuple[str, ...]
     constants: Assignments
     assignments: Assignments
     fields: Mapping[str, str]
@@ -115,14 +85,14 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
     element, target = (
         None if node is None else functions.function(node) for node in (inputs.element, inputs.target)
     )
-    tensors = tuple(_tensors(operator, inputs))
-    texts = printer.texts | {one.field: one.text for one in tensors} | _lists(printer, inputs, entries)
+    texts = {one.field: f"tensors[{number}]" for number, one in enumerate(inputs.tensors)}
+    texts |= {"tensors": "tensors"} | printer.texts | _lists(printer, inputs, entries)
     if inputs.movement is not None:
         texts["movement"] = 'movement_of(desc, target, "{}", "{}")'.format(*inputs.movement)
     record = plans.record(inputs.record)
     fields = {one.name: _value(one.type, one.name, texts, nodes) for one in record.fields}
     static = {name: one for name, one in (inputs.static or {}).items() if not one.is_empty}
-    imports: dict[str, list[str]] = {}  # what is not used is left out
+    imports = {"operands": ["NONE"]}  # what is not used is left out
     for name in (*sorted(one.name for one in plans.records), f"plan_{inputs.planner}"):
         imports.setdefault(plans.home[name], []).append(name)
     options = {
@@ -136,7 +106,7 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
         inputs=inputs,
         imports=dict(sorted(imports.items())),
         static=static,
-        tensors=tensors,
+        operands=tuple(_operand(operator, one) for one in inputs.tensors),
         constants=constants_of(printer, functions),
         assignments=tuple(printer.assignments),
         fields={name: text for name, text in fields.items() if text},
@@ -175,8 +145,6 @@ def _lists(
         for field, of_field in entries.items()
         if of_field
     }
-    if inputs.static is not None:
-        found["tensors"] = "tensors"
     if inputs.fused:
         found["activations"] = f"activations(desc.{inputs.fused}, SHADER.activations)"
     return found
@@ -193,22 +161,15 @@ def _value(type_: Type, path: str, texts: Mapping[str, str], nodes: Mapping[str,
     return f"{type_.name}({', '.join(given)})" if given else ""
 
 
-def _tensors(operator: Operator, inputs: PlannerInputs) -> Iterator[TensorView]:
-    for number, one in enumerate(inputs.tensors):
-        name, index = one.node.name, one.node.place
-        entry = "index" if index is None else index
-        is_one = operator.member[name].count is None
-        values = {"as_bits": one.as_bits, "is_held": one.is_held}
-        given = [] if is_one else [f"entry={entry}"]
-        given += [f"{flag}=True" for flag, is_set in values.items() if is_set]
-        arguments = (f'"{operator.name}"', f'"{name}"', f'"{one.macro}"', *given)
-        yield TensorView(
-            number,
-            one.field,
-            f"absent({', '.join(arguments)})",
-            f"desc.{name}" if is_one else f"given(desc.{name}, {entry})",
-            not is_one and index is None,
-        )
+def _operand(operator: Operator, one: PlannerTensor) -> str:
+    entry = "NONE" if one.node.place is None else str(one.node.place)
+    texts = {
+        "entry": "" if operator.member[one.node.name].count is None else entry,
+        "as_bits": "True" if one.as_bits else "",
+        "is_held": "True" if one.is_held else "",
+    }
+    given = (f"{name}={text}" for name, text in texts.items() if text)
+    return ", ".join([f'Operand("{one.node.name}"', f'"{one.macro}"', *given]) + ")"
 
 
 class FunctionPrinter(ValidPrinter):
@@ -280,7 +241,7 @@ class InputPrinter(FunctionPrinter):
         self.assignments: list[tuple[str, str]] = []
         self._names: dict[ir.Expr, str] = {}
         common = shared(nodes.values(), _parts)
-        taken = {*_OWN, *VARIABLES, "inputs", "tensor_of"}
+        taken = {*_OWN, *VARIABLES, "inputs", "tensors_of"}
         for node in nodes.values():
             for part in innermost_first(node, _parts):
                 if part in common and part not in self._names:

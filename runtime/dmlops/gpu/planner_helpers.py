@@ -15,13 +15,24 @@ from ..enums import OperatorType, TensorDataType
 from ..hlsl_types import HLSL_TYPES
 from ..registry import NUMBERS
 from ..registry import operator as described
-from ..tensor import TensorDesc
 from .plans.definition_types import Activation, DefinitionShader
 from .plans.operands import MAX_RANK, NO_MEMBER, NONE, PLACEHOLDER, Buffer, Sizes, Tensor
 from .plans.planning import Refused
 from .plans.reasons import Reason
 
 _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<i")
+
+
+class Operand(NamedTuple):
+    """A tensor for a planner: its member, the prefix of its macros, its index in an array of tensors, or NONE
+    for the current one. `as_bits`: only the bits of its elements matter. `is_held`: its old content is
+    read."""
+
+    member: str
+    macro: str
+    entry: int = 0
+    as_bits: bool = False
+    is_held: bool = False
 
 
 class Planner(NamedTuple):
@@ -62,39 +73,35 @@ def arrays(operator: str) -> Mapping[str, int]:
     return {one.name: index for index, one in enumerate(members) if one.count and one.type in NUMBERS}
 
 
+def tensors_of(desc: Description, operands: Sequence[Operand], current: int) -> list[Tensor]:
+    """Tensors as planners take them; `current` is the index of the current one in an array."""
+    tensors: list[Tensor] = []
+    for one in operands:
+        given, entry = getattr(desc, one.member), current if one.entry == NONE else one.entry
+        if isinstance(given, tuple):
+            given = given[entry] if entry < len(given) else None
+        if given is None:
+            tensors.append(_absent(desc.OPERATOR, one, entry)._replace(buffer=Buffer(PLACEHOLDER, 0)))
+        else:
+            typed = _typed(desc.OPERATOR, one, entry, given.DataType)
+            tensors.append(Tensor._make((*typed, given.Sizes, given.element_strides)))
+    return tensors
+
+
 @cache
-def absent(
-    operator: str,
-    name: str,
-    macro: str,
-    entry: int = 0,
-    as_bits: bool = False,
-    is_held: bool = False,
-) -> Tensor:
+def _absent(operator: str, one: Operand, entry: int) -> Tensor:
     """The tensor of an absent member: of whole words, without dimensions."""
-    index = member_indices(operator)[name]
-    buffer, is_output = Buffer(index, entry), described(operator).MEMBERS[index].role == "output"
-    return Tensor(macro, buffer, False, "UINT32", 32, False, False, True, as_bits, is_output, is_held, (), ())
-
-
-def tensor_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
-    """A tensor as planners take it, given the record for it if it is absent."""
-    if desc is None:
-        return absent._replace(buffer=Buffer(PLACEHOLDER, 0))
-    return Tensor._make((*_typed(absent, desc.DataType), desc.Sizes, desc.element_strides))
+    index = member_indices(operator)[one.member]
+    kinds = one.as_bits, described(operator).MEMBERS[index].role == "output", one.is_held
+    return Tensor(one.macro, Buffer(index, entry), False, "UINT32", 32, False, False, True, *kinds, (), ())
 
 
 @cache
-def _typed(absent: Tensor, data_type: TensorDataType) -> tuple[Any, ...]:
+def _typed(operator: str, one: Operand, entry: int, data_type: TensorDataType) -> tuple[Any, ...]:
     """A tensor of a type as planners take it, without sizes and strides."""
-    name, kind = data_type.name, data_type.kind
+    absent, name, kind = _absent(operator, one, entry), data_type.name, data_type.kind
     type_ = name, data_type.bits, kind == "float", kind == "signed", HLSL_TYPES[name].is_native
     return (absent.macro, absent.buffer, True, *type_, *absent[8:-2])
-
-
-def given(tensors: Sequence[TensorDesc], number: int) -> TensorDesc | None:
-    """An entry of an array of tensors, None if there is none."""
-    return tensors[number] if number < len(tensors) else None
 
 
 def bits(value: float) -> int:

@@ -43,6 +43,7 @@ class AttentionPass(FormPass):
     field = "attention"
     template = "attention"
     scratch = "Scratch"
+    lists = ("queryLayout", "keyLayout", "valueLayout", "outputLayout", "storedLayouts")
     word = "ScratchWord(%s)"
 
     @property
@@ -56,10 +57,6 @@ class AttentionPass(FormPass):
         for role, view in self.views.items():
             found |= {f"attention.{role}.{name}": part for name, part in vars(view).items()}
         return found
-
-    @property
-    def lists(self) -> tuple[str, ...]:
-        return (*(f"{role}Layout" for role in ("query", "key", "value", "output")), "storedLayouts")
 
     @property
     def zeros(self) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ class FormPass:
     tensors.
 
     For each kind: `field` is the field of the planners' `DefinitionShader` that describes the pass; `params`
-    their record of constants; `template` the file of its macros, below templates/hlsl: `passes`, `head`,
+    their record of constants; `lists` and `scalars` are those, of integers, that all passes of the definition
+    have among their constants; `template` the file of its macros, below templates/hlsl: `passes`, `head`,
     `buffers`, `buffer_of`, `kernel`, `main` and, before the entry point, `attributes`; for a pass in place of
     one of the definition's, also `later`, what threads of the others do first. `word` here is the text of a
     word of scratch at a place, if entries may be vectors in any pass.
@@ -34,6 +35,8 @@ class FormPass:
     field: ClassVar[str]
     template: ClassVar[str]
     params: ClassVar[str] = "DefinitionParams"
+    lists: ClassVar[tuple[str, ...]] = ()
+    scalars: ClassVar[tuple[str, ...]] = ()
     word: ClassVar[str] = ""
 
     @property
@@ -71,16 +74,6 @@ class FormPass:
     def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         """The constants of `params` that are its own, by field; `tensors` are those of the shader."""
         return {}
-
-    @property
-    def lists(self) -> tuple[str, ...]:
-        """Its lists that all passes of the definition have among their constants."""
-        return ()
-
-    @property
-    def scalars(self) -> tuple[str, ...]:
-        """Its integers that all passes of the definition have among their constants."""
-        return ()
 
     @property
     def zeros(self) -> tuple[str, ...]:

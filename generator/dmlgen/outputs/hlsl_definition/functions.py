@@ -159,7 +159,7 @@ def type_name(type_: ir.Type, wide: bool = False) -> str:
         return f"{macro(plain(type_.name))}_VALUE"
     if type_ == ir.INT and wide:
         return "int64_t"
-    return {"bool": "bool", "float": REAL, "ints": "List", "floats": "Reals"}.get(type_.kind, "int")
+    return {"bool": "bool", "float": REAL, "ints": "List", "floats": "List"}.get(type_.kind, "int")
 
 
 def lists_in(node: ir.Expr) -> list[ir.Expr]:

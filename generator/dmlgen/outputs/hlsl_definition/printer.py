@@ -129,7 +129,7 @@ class ShaderPrinter(LoopPrinter):
         if is_constant(node.sequence):
             return self._entry_of(self.constants.of(node.sequence), node.index)
         text = f"Entry({self.deciding(node.sequence)}, {self._narrow(node.index)})"
-        return f"({REAL}){text}" if node.type == ir.FLOAT else text
+        return f"({REAL})asfloat({text})" if node.type == ir.FLOAT else text
 
     def _entry_of(self, listed: ShaderConstant, index: ir.Expr) -> str:
         """An entry of a constant list."""
@@ -137,7 +137,7 @@ class ShaderPrinter(LoopPrinter):
             text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {local(index.name)})"
         else:
             text = f"Entry({_whole_list(listed)}, {self._narrow(index)})"
-        return f"({REAL}){text}" if listed.kind == "floats" else text
+        return f"({REAL})asfloat({text})" if listed.kind == "floats" else text
 
     def slice(self, node: ir.Slice) -> str:
         lower = "0" if node.lower is None else self._narrow(node.lower)
@@ -291,8 +291,7 @@ def _eight(entries: Sequence[str]) -> str:
 
 
 def _whole_list(listed: ShaderConstant) -> str:
-    of = "ListOf" if listed.kind == "ints" else "RealsOf"
-    return f"{of}({listed.name}[0], {listed.name}[1], {listed.macro}_LENGTH)"
+    return f"ListOf({listed.name}[0], {listed.name}[1], {listed.macro}_LENGTH)"
 
 
 def _is_work(node: ir.Expr) -> bool:

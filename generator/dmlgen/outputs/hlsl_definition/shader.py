@@ -194,14 +194,11 @@ def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | Non
     forms = [one for one in (shader.within, shader.fast) if one is not None]
     own_lists = [name for one in forms for name in one.lists]
     own_scalars = [Declaration("int", name) for one in forms for name in one.scalars]
-    types = {"ints": "int4", "floats": "float4"}
-    known = [Declaration(types[one.kind], one.name, "2") for one in of_kinds("ints", "floats")]
     divisors = [one.name for one in shader.constants.divisors.values()]
     activations = [Declaration("Activation", "activations", "ACTIVATION_COUNT")] if shader.activations else []
     own = {
         "lists": [
-            *lists_of(*shader.sizes_and_strides),
-            *known,
+            *lists_of(*shader.sizes_and_strides, *(one.name for one in of_kinds("ints", "floats"))),
             *lists_of(*divisors, *(f"{one.name}Sizes" for one in kept), *own_lists),
         ],
         "activations": activations,

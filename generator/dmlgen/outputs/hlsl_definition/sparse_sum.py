@@ -26,6 +26,7 @@ class SparseSumPasses(FormPasses):
     value: str
     field = "sparse_sum"
     template = "sparse_sum"
+    lists = ("selection",)
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
@@ -40,10 +41,6 @@ class SparseSumPasses(FormPasses):
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
         return {"terms": self.sparse_sum.terms}
-
-    @property
-    def lists(self) -> tuple[str, ...]:
-        return ("selection",)
 
 
 def sparse_sum_passes(printer: ShaderPrinter, sparse_sum: SparseSum, number: int) -> SparseSumPasses:

@@ -72,6 +72,7 @@ class SumsPasses(FormPasses):
     field = "sums"
     template = "sums"
     scratch = "Scratch"
+    scalars = ("stepsFirst",)  # where groups count steps in scratch
     word = "ScratchWord(%s)"
 
     @property
@@ -99,11 +100,6 @@ class SumsPasses(FormPasses):
     def operands(self) -> Mapping[str, ir.Expr]:
         """For each of the passes whether it applies, as 1 or 0."""
         return {"sums": ones_where(one.form.when for one in self.passes)}
-
-    @property
-    def scalars(self) -> tuple[str, ...]:
-        """Where groups count steps in scratch."""
-        return ("stepsFirst",)
 
     @property
     def zeros(self) -> tuple[str, ...]:
