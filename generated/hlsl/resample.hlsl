@@ -89,9 +89,7 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2], inputStrides[2], outputStrides[2];
-    float4 scales[2];
-    int4 keptCoordinateSizes[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], scales[2], keptCoordinateSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -108,7 +106,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
-// A list of integers, usually a coordinate; entries from `length` on are 0
+// A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -415,8 +413,9 @@ precise REAL_VALUE OutputOffset(int d) { return (REAL_VALUE)-0.5f; }
 
 precise REAL_VALUE CoordinateChoice(int d, int o)
 {
-    if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d), (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
+    if (!Equal((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.0f))
+        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d),
+            (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)));
     return (REAL_VALUE)0.0f;
 }
 

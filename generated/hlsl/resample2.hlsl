@@ -89,9 +89,8 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2], inputStrides[2], outputStrides[2];
-    float4 scales[2], outputPixelOffsets[2], inputPixelOffsets[2];
-    int4 keptCoordinateSizes[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], scales[2], outputPixelOffsets[2], inputPixelOffsets[2],
+        keptCoordinateSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -108,7 +107,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
-// A list of integers, usually a coordinate; entries from `length` on are 0
+// A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
 {
     int entries[8];
@@ -413,17 +412,21 @@ REAL_VALUE ReadKeptCoordinate(List at);
 
 precise REAL_VALUE OutputOffset(int d)
 {
-    return (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
+    return (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d));
 }
 
 precise REAL_VALUE CoordinateChoice(int d, int o)
 {
-    if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d), (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
+    if (!Equal((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.0f))
+        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d),
+            (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)));
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE InputOffset(int d) { return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d); }
+precise REAL_VALUE InputOffset(int d)
+{
+    return (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d));
+}
 
 precise REAL_VALUE Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
 

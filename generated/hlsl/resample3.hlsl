@@ -90,9 +90,8 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2], inputStrides[2], outputStrides[2];
-    float4 scales[2], outputPixelOffsets[2], inputPixelOffsets[2];
-    int4 keptCoordinateSizes[2];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], scales[2], outputPixelOffsets[2], inputPixelOffsets[2],
+        keptCoordinateSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -109,16 +108,10 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
-// A list of integers, usually a coordinate; entries from `length` on are 0
+// A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
 {
     int entries[8];
-    int length;
-};
-
-struct Reals
-{
-    float entries[8];
     int length;
 };
 
@@ -128,22 +121,11 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first, second, length };
-    return result;
-}
-
 // An entry of a list in the constant buffer, read in place; 0 out of range
 #define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
-
-float Entry(Reals list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0.0f;
-}
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
 int RavelIndex(List at, List sizes)
@@ -434,17 +416,21 @@ REAL_VALUE ReadKeptCoordinate(List at);
 
 precise REAL_VALUE OutputOffset(int d)
 {
-    return (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
+    return (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d));
 }
 
 precise REAL_VALUE CoordinateChoice(int d, int o)
 {
-    if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d), (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
+    if (!Equal((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.0f))
+        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d),
+            (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)));
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE InputOffset(int d) { return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d); }
+precise REAL_VALUE InputOffset(int d)
+{
+    return (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d));
+}
 
 precise REAL_VALUE Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
 
@@ -454,9 +440,10 @@ REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 
 
 REAL_VALUE Stretch(int d)
 {
-    if (antialiased != 0 && (Less((REAL_VALUE)0.0f, (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d))
-        && Less((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d), (REAL_VALUE)0.5f)))
-        return (REAL_VALUE)1.0f / (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d);
+    if (antialiased != 0 && (Less((REAL_VALUE)0.0f,
+        (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)))
+        && Less((REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)), (REAL_VALUE)0.5f)))
+        return (REAL_VALUE)1.0f / (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d));
     return (REAL_VALUE)1.0f;
 }
 
@@ -485,9 +472,10 @@ precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4
 
 precise REAL_VALUE MiddleStretch(int d)
 {
-    if (antialiased != 0 && (Less((REAL_VALUE)0.0f, (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d))
-        && Less((REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d), (REAL_VALUE)0.5f)))
-        return Divide((REAL_VALUE)1.0f, (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d));
+    if (antialiased != 0 && (Less((REAL_VALUE)0.0f,
+        (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)))
+        && Less((REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)), (REAL_VALUE)0.5f)))
+        return Divide((REAL_VALUE)1.0f, (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)));
     return (REAL_VALUE)1.0f;
 }
 
@@ -623,15 +611,16 @@ bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
 {
     weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
         - Max(Min(coordinateOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
-        + (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-        && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-        ? (REAL_VALUE)1.0f / (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d) : (REAL_VALUE)1.0f)),
-        (REAL_VALUE)1.0f - (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-        && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-        ? (REAL_VALUE)1.0f / (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d) : (REAL_VALUE)1.0f)))
-        / (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-        && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-        ? (REAL_VALUE)1.0f / (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d) : (REAL_VALUE)1.0f), (REAL_VALUE)0.0f);
+        + (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+        && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+        ? (REAL_VALUE)1.0f / (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f)),
+        (REAL_VALUE)1.0f - (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+        && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+        ? (REAL_VALUE)1.0f / (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f)))
+        / (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+        && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+        ? (REAL_VALUE)1.0f / (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f),
+        (REAL_VALUE)0.0f);
     return true;
 }
 
@@ -786,27 +775,27 @@ void Tabulate(uint firstPlane, uint firstRow, uint firstColumn, uint thread)
 #if PASS == 2
         first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
             Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
-            + (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-            && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f)),
-            (REAL_VALUE)1.0f - (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-            && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f))
-            - (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-            && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f)))
+            + (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+            && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) : (REAL_VALUE)1.0f)),
+            (REAL_VALUE)1.0f - (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+            && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) : (REAL_VALUE)1.0f))
+            - (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+            && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) : (REAL_VALUE)1.0f)))
             + (int64_t)1, (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
         last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
             Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
-            + (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-            && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f)),
-            (REAL_VALUE)1.0f - (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-            && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f))
-            + (Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
-            && Less((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.5f)
-            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) : (REAL_VALUE)1.0f))),
+            + (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+            && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) : (REAL_VALUE)1.0f)),
+            (REAL_VALUE)1.0f - (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+            && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) : (REAL_VALUE)1.0f))
+            + (Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+            && Less((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.5f)
+            ? Divide((REAL_VALUE)1.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) : (REAL_VALUE)1.0f))),
             (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
 #elif PASS == 3
         first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,

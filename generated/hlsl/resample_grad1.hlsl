@@ -80,9 +80,8 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientSizes[2], outputGradientStrides[2];
-    float4 scales[2], outputPixelOffsets[2], inputPixelOffsets[2];
-    int4 keptCoordinateSizes[2];
+    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientSizes[2], outputGradientStrides[2], scales[2],
+        outputPixelOffsets[2], inputPixelOffsets[2], keptCoordinateSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -99,16 +98,10 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
-// A list of integers, usually a coordinate; entries from `length` on are 0
+// A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
 {
     int entries[8];
-    int length;
-};
-
-struct Reals
-{
-    float entries[8];
     int length;
 };
 
@@ -118,22 +111,11 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-Reals RealsOf(float4 first, float4 second, int length)
-{
-    const Reals result = { first, second, length };
-    return result;
-}
-
 // An entry of a list in the constant buffer, read in place; 0 out of range
 #define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
-
-float Entry(Reals list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0.0f;
-}
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
 int RavelIndex(List at, List sizes)
@@ -392,17 +374,21 @@ REAL_VALUE ReadKeptCoordinate(List at);
 
 precise REAL_VALUE OutputOffset(int d)
 {
-    return (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
+    return (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d));
 }
 
 precise REAL_VALUE CoordinateChoice(int d, int o)
 {
-    if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
-        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d), (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
+    if (!Equal((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.0f))
+        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d),
+            (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)));
     return (REAL_VALUE)0.0f;
 }
 
-precise REAL_VALUE InputOffset(int d) { return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d); }
+precise REAL_VALUE InputOffset(int d)
+{
+    return (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d));
+}
 
 precise REAL_VALUE Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
 
@@ -470,15 +456,16 @@ int Results(int d)
 
 precise REAL_VALUE Returned(int d, int i)
 {
-    return (Convert(i, (REAL_VALUE)0) + (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1],
-        INPUT_PIXEL_OFFSETS_LENGTH), d)) * (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)
-        + (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
+    return (Convert(i, (REAL_VALUE)0) + (REAL_VALUE)asfloat(Entry(ListOf(inputPixelOffsets[0], inputPixelOffsets[1],
+        INPUT_PIXEL_OFFSETS_LENGTH), d))) * (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d))
+        + (REAL_VALUE)asfloat(Entry(ListOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH),
+        d));
 }
 
 int LastChoice(List at, int d)
 {
     if (Entry(at, d) == Size(d) - 1 || !Less((REAL_VALUE)0.0f,
-        (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)))
+        (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d))))
         return Results(d);
     return (int)max(min(ToInteger(Ceil(Returned(d, Entry(at, d) + 1))) + (int64_t)2, (int64_t)Results(d)), (int64_t)0);
 }
@@ -496,7 +483,7 @@ List Last(List at)
 int FirstChoice(List at, int d)
 {
     if (Entry(at, d) == 0 || !Less((REAL_VALUE)0.0f,
-        (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)))
+        (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d))))
         return 0;
     return (int)max(min(ToInteger(Floor(Returned(d, Entry(at, d) - 1))) - (int64_t)1, (int64_t)Results(d)), (int64_t)0);
 }
@@ -733,34 +720,34 @@ void Tabulate(uint firstPlane, uint firstRow, uint firstColumn, uint thread)
         for (int e = 0; e < RANK; e++)
             i = e == d ? at.entries[e] : i;
 #if PASS == 2
-        first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) ? 0
+        first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) ? 0
             : (int)max(min(ToInteger(Floor((Convert(i - 1, (REAL_VALUE)0)
-            + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
-            * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-            + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))) - (int64_t)1,
+            + (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+            * (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+            + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) - (int64_t)1,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
         last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
-            || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
+            || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
             ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
             : (int)max(min(ToInteger(Ceil((Convert(i + 1, (REAL_VALUE)0)
-            + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
-            * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-            + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))) + (int64_t)2,
+            + (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+            * (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+            + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
 #elif PASS == 3
-        first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) ? 0
+        first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) ? 0
             : (int)max(min(ToInteger(Floor((Convert(i - 1, (REAL_VALUE)0)
-            + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
-            * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-            + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))) - (int64_t)1,
+            + (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+            * (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+            + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) - (int64_t)1,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
         last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
-            || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
+            || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
             ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
             : (int)max(min(ToInteger(Ceil((Convert(i + 1, (REAL_VALUE)0)
-            + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
-            * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-            + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))) + (int64_t)2,
+            + (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+            * (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+            + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
 #endif
         uint begin = 0, taps = 0;

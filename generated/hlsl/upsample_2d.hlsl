@@ -95,7 +95,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
-// A list of integers, usually a coordinate; entries from `length` on are 0
+// A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
 {
     int entries[8];

@@ -344,17 +344,6 @@ static inline void dmlops_plan_int_8_append(dmlops_planning* planning, dmlops_pl
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t place, int64_t item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
 DMLOPS_CALLED void dmlops_plan_int_8_extend(
     dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, const int64_t* items) {
     if (count > 8 - list->count) {
@@ -1393,17 +1382,6 @@ static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
 DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
@@ -1438,414 +1416,6 @@ static inline void dmlops_plan_Tile_12_append(dmlops_planning* planning, dmlops_
 DMLOPS_CALLED void dmlops_plan_Tile_12_copy(dmlops_plan_Tile_12* to, const dmlops_plan_Tile_12* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Contraction_empty(dmlops_plan_Contraction* record) {
-    record->number = 0;
-    record->left.macro = NULL;
-    record->left.buffer.member = 0;
-    record->left.buffer.entry = 0;
-    record->left.is_present = 0;
-    record->left.type_name = NULL;
-    record->left.bits = 0;
-    record->left.is_float = 0;
-    record->left.is_signed = 0;
-    record->left.is_native = 0;
-    record->left.as_bits = 0;
-    record->left.is_output = 0;
-    record->left.is_held = 0;
-    record->left.sizes.count = 0;
-    record->left.strides.count = 0;
-    record->right.macro = NULL;
-    record->right.buffer.member = 0;
-    record->right.buffer.entry = 0;
-    record->right.is_present = 0;
-    record->right.type_name = NULL;
-    record->right.bits = 0;
-    record->right.is_float = 0;
-    record->right.is_signed = 0;
-    record->right.is_native = 0;
-    record->right.as_bits = 0;
-    record->right.is_output = 0;
-    record->right.is_held = 0;
-    record->right.sizes.count = 0;
-    record->right.strides.count = 0;
-    record->output.macro = NULL;
-    record->output.buffer.member = 0;
-    record->output.buffer.entry = 0;
-    record->output.is_present = 0;
-    record->output.type_name = NULL;
-    record->output.bits = 0;
-    record->output.is_float = 0;
-    record->output.is_signed = 0;
-    record->output.is_native = 0;
-    record->output.as_bits = 0;
-    record->output.is_output = 0;
-    record->output.is_held = 0;
-    record->output.sizes.count = 0;
-    record->output.strides.count = 0;
-    record->factors.applies = 0;
-    record->factors.left.count = 0;
-    record->factors.right.count = 0;
-    record->factors.left_less.count = 0;
-    record->factors.right_less.count = 0;
-    record->factors.lessens_left = 0;
-    record->factors.lessens_right = 0;
-    record->factors.depth = 0;
-    record->factors.window.sizes.count = 0;
-    record->factors.window.groups = 0;
-    record->factors.window.axes.count = 0;
-    record->factors.window.left_first.count = 0;
-    record->factors.window.left_taps.count = 0;
-    record->factors.window.right_first.count = 0;
-    record->factors.window.right_steps.count = 0;
-    record->factors.window.right_taps.count = 0;
-    record->factors.window.right_divisors.count = 0;
-    record->constants.lists.count = 0;
-    record->constants.activations.count = 0;
-    record->constants.elements.count = 0;
-    record->constants.scalars.count = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) {
-    record->tensors.count = 0;
-    record->kept_sizes.count = 0;
-    record->lists.count = 0;
-    record->elements.count = 0;
-    record->numbers.count = 0;
-    record->bounds.count = 0;
-    record->activations.count = 0;
-    record->widened = 0;
-    record->movement.strides.count = 0;
-    record->movement.steps.count = 0;
-    record->movement.lookups.count = 0;
-    record->factors.applies = 0;
-    record->factors.left.count = 0;
-    record->factors.right.count = 0;
-    record->factors.left_less.count = 0;
-    record->factors.right_less.count = 0;
-    record->factors.lessens_left = 0;
-    record->factors.lessens_right = 0;
-    record->factors.depth = 0;
-    record->factors.window.sizes.count = 0;
-    record->factors.window.groups = 0;
-    record->factors.window.axes.count = 0;
-    record->factors.window.left_first.count = 0;
-    record->factors.window.left_taps.count = 0;
-    record->factors.window.right_first.count = 0;
-    record->factors.window.right_steps.count = 0;
-    record->factors.window.right_taps.count = 0;
-    record->factors.window.right_divisors.count = 0;
-    record->sliding.sizes.count = 0;
-    record->sliding.window.first.count = 0;
-    record->sliding.window.steps.count = 0;
-    record->sliding.window.taps.count = 0;
-    record->sliding.counted.count = 0;
-    record->sliding.box.count = 0;
-    record->attention.query.tensor = 0;
-    record->attention.query.first.count = 0;
-    record->attention.query.batch.count = 0;
-    record->attention.query.head.count = 0;
-    record->attention.query.row.count = 0;
-    record->attention.query.element.count = 0;
-    record->attention.query.limits.count = 0;
-    record->attention.key.tensor = 0;
-    record->attention.key.first.count = 0;
-    record->attention.key.batch.count = 0;
-    record->attention.key.head.count = 0;
-    record->attention.key.row.count = 0;
-    record->attention.key.element.count = 0;
-    record->attention.key.limits.count = 0;
-    record->attention.value.tensor = 0;
-    record->attention.value.first.count = 0;
-    record->attention.value.batch.count = 0;
-    record->attention.value.head.count = 0;
-    record->attention.value.row.count = 0;
-    record->attention.value.element.count = 0;
-    record->attention.value.limits.count = 0;
-    record->attention.output.tensor = 0;
-    record->attention.output.first.count = 0;
-    record->attention.output.batch.count = 0;
-    record->attention.output.head.count = 0;
-    record->attention.output.row.count = 0;
-    record->attention.output.element.count = 0;
-    record->attention.output.limits.count = 0;
-    record->attention.key_before.tensor = 0;
-    record->attention.key_before.first.count = 0;
-    record->attention.key_before.batch.count = 0;
-    record->attention.key_before.head.count = 0;
-    record->attention.key_before.row.count = 0;
-    record->attention.key_before.element.count = 0;
-    record->attention.key_before.limits.count = 0;
-    record->attention.value_before.tensor = 0;
-    record->attention.value_before.first.count = 0;
-    record->attention.value_before.batch.count = 0;
-    record->attention.value_before.head.count = 0;
-    record->attention.value_before.row.count = 0;
-    record->attention.value_before.element.count = 0;
-    record->attention.value_before.limits.count = 0;
-    record->attention.key_stored.tensor = 0;
-    record->attention.key_stored.first.count = 0;
-    record->attention.key_stored.batch.count = 0;
-    record->attention.key_stored.head.count = 0;
-    record->attention.key_stored.row.count = 0;
-    record->attention.key_stored.element.count = 0;
-    record->attention.key_stored.limits.count = 0;
-    record->attention.value_stored.tensor = 0;
-    record->attention.value_stored.first.count = 0;
-    record->attention.value_stored.batch.count = 0;
-    record->attention.value_stored.head.count = 0;
-    record->attention.value_stored.row.count = 0;
-    record->attention.value_stored.element.count = 0;
-    record->attention.value_stored.limits.count = 0;
-    record->attention.shared = 0;
-    record->rows.reduced.count = 0;
-    record->rows.function = 0;
-    record->sums.count = 0;
-    record->separable.rank = 0;
-    record->separable.applies.count = 0;
-    record->terms.count = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
-    record->input.macro = NULL;
-    record->input.buffer.member = 0;
-    record->input.buffer.entry = 0;
-    record->input.is_present = 0;
-    record->input.type_name = NULL;
-    record->input.bits = 0;
-    record->input.is_float = 0;
-    record->input.is_signed = 0;
-    record->input.is_native = 0;
-    record->input.as_bits = 0;
-    record->input.is_output = 0;
-    record->input.is_held = 0;
-    record->input.sizes.count = 0;
-    record->input.strides.count = 0;
-    record->output.macro = NULL;
-    record->output.buffer.member = 0;
-    record->output.buffer.entry = 0;
-    record->output.is_present = 0;
-    record->output.type_name = NULL;
-    record->output.bits = 0;
-    record->output.is_float = 0;
-    record->output.is_signed = 0;
-    record->output.is_native = 0;
-    record->output.as_bits = 0;
-    record->output.is_output = 0;
-    record->output.is_held = 0;
-    record->output.sizes.count = 0;
-    record->output.strides.count = 0;
-    record->coordinates.macro = NULL;
-    record->coordinates.buffer.member = 0;
-    record->coordinates.buffer.entry = 0;
-    record->coordinates.is_present = 0;
-    record->coordinates.type_name = NULL;
-    record->coordinates.bits = 0;
-    record->coordinates.is_float = 0;
-    record->coordinates.is_signed = 0;
-    record->coordinates.is_native = 0;
-    record->coordinates.as_bits = 0;
-    record->coordinates.is_output = 0;
-    record->coordinates.is_held = 0;
-    record->coordinates.sizes.count = 0;
-    record->coordinates.strides.count = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
-    record->state.macro = NULL;
-    record->state.buffer.member = 0;
-    record->state.buffer.entry = 0;
-    record->state.is_present = 0;
-    record->state.type_name = NULL;
-    record->state.bits = 0;
-    record->state.is_float = 0;
-    record->state.is_signed = 0;
-    record->state.is_native = 0;
-    record->state.as_bits = 0;
-    record->state.is_output = 0;
-    record->state.is_held = 0;
-    record->state.sizes.count = 0;
-    record->state.strides.count = 0;
-    record->output.macro = NULL;
-    record->output.buffer.member = 0;
-    record->output.buffer.entry = 0;
-    record->output.is_present = 0;
-    record->output.type_name = NULL;
-    record->output.bits = 0;
-    record->output.is_float = 0;
-    record->output.is_signed = 0;
-    record->output.is_native = 0;
-    record->output.as_bits = 0;
-    record->output.is_output = 0;
-    record->output.is_held = 0;
-    record->output.sizes.count = 0;
-    record->output.strides.count = 0;
-    record->next_state.macro = NULL;
-    record->next_state.buffer.member = 0;
-    record->next_state.buffer.entry = 0;
-    record->next_state.is_present = 0;
-    record->next_state.type_name = NULL;
-    record->next_state.bits = 0;
-    record->next_state.is_float = 0;
-    record->next_state.is_signed = 0;
-    record->next_state.is_native = 0;
-    record->next_state.as_bits = 0;
-    record->next_state.is_output = 0;
-    record->next_state.is_held = 0;
-    record->next_state.sizes.count = 0;
-    record->next_state.strides.count = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
-    record->input.macro = NULL;
-    record->input.buffer.member = 0;
-    record->input.buffer.entry = 0;
-    record->input.is_present = 0;
-    record->input.type_name = NULL;
-    record->input.bits = 0;
-    record->input.is_float = 0;
-    record->input.is_signed = 0;
-    record->input.is_native = 0;
-    record->input.as_bits = 0;
-    record->input.is_output = 0;
-    record->input.is_held = 0;
-    record->input.sizes.count = 0;
-    record->input.strides.count = 0;
-    record->output.macro = NULL;
-    record->output.buffer.member = 0;
-    record->output.buffer.entry = 0;
-    record->output.is_present = 0;
-    record->output.type_name = NULL;
-    record->output.bits = 0;
-    record->output.is_float = 0;
-    record->output.is_signed = 0;
-    record->output.is_native = 0;
-    record->output.as_bits = 0;
-    record->output.is_output = 0;
-    record->output.is_held = 0;
-    record->output.sizes.count = 0;
-    record->output.strides.count = 0;
-    record->axis = 0;
-    record->decreasing = 0;
-    record->exclusive = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
-    record->input.macro = NULL;
-    record->input.buffer.member = 0;
-    record->input.buffer.entry = 0;
-    record->input.is_present = 0;
-    record->input.type_name = NULL;
-    record->input.bits = 0;
-    record->input.is_float = 0;
-    record->input.is_signed = 0;
-    record->input.is_native = 0;
-    record->input.as_bits = 0;
-    record->input.is_output = 0;
-    record->input.is_held = 0;
-    record->input.sizes.count = 0;
-    record->input.strides.count = 0;
-    record->indices.macro = NULL;
-    record->indices.buffer.member = 0;
-    record->indices.buffer.entry = 0;
-    record->indices.is_present = 0;
-    record->indices.type_name = NULL;
-    record->indices.bits = 0;
-    record->indices.is_float = 0;
-    record->indices.is_signed = 0;
-    record->indices.is_native = 0;
-    record->indices.as_bits = 0;
-    record->indices.is_output = 0;
-    record->indices.is_held = 0;
-    record->indices.sizes.count = 0;
-    record->indices.strides.count = 0;
-    record->updates.macro = NULL;
-    record->updates.buffer.member = 0;
-    record->updates.buffer.entry = 0;
-    record->updates.is_present = 0;
-    record->updates.type_name = NULL;
-    record->updates.bits = 0;
-    record->updates.is_float = 0;
-    record->updates.is_signed = 0;
-    record->updates.is_native = 0;
-    record->updates.as_bits = 0;
-    record->updates.is_output = 0;
-    record->updates.is_held = 0;
-    record->updates.sizes.count = 0;
-    record->updates.strides.count = 0;
-    record->output.macro = NULL;
-    record->output.buffer.member = 0;
-    record->output.buffer.entry = 0;
-    record->output.is_present = 0;
-    record->output.type_name = NULL;
-    record->output.bits = 0;
-    record->output.is_float = 0;
-    record->output.is_signed = 0;
-    record->output.is_native = 0;
-    record->output.as_bits = 0;
-    record->output.is_output = 0;
-    record->output.is_held = 0;
-    record->output.sizes.count = 0;
-    record->output.strides.count = 0;
-    record->movement.strides.count = 0;
-    record->movement.steps.count = 0;
-    record->movement.lookups.count = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
-    record->input.macro = NULL;
-    record->input.buffer.member = 0;
-    record->input.buffer.entry = 0;
-    record->input.is_present = 0;
-    record->input.type_name = NULL;
-    record->input.bits = 0;
-    record->input.is_float = 0;
-    record->input.is_signed = 0;
-    record->input.is_native = 0;
-    record->input.as_bits = 0;
-    record->input.is_output = 0;
-    record->input.is_held = 0;
-    record->input.sizes.count = 0;
-    record->input.strides.count = 0;
-    record->output.macro = NULL;
-    record->output.buffer.member = 0;
-    record->output.buffer.entry = 0;
-    record->output.is_present = 0;
-    record->output.type_name = NULL;
-    record->output.bits = 0;
-    record->output.is_float = 0;
-    record->output.is_signed = 0;
-    record->output.is_native = 0;
-    record->output.as_bits = 0;
-    record->output.is_output = 0;
-    record->output.is_held = 0;
-    record->output.sizes.count = 0;
-    record->output.strides.count = 0;
-    record->indices.macro = NULL;
-    record->indices.buffer.member = 0;
-    record->indices.buffer.entry = 0;
-    record->indices.is_present = 0;
-    record->indices.type_name = NULL;
-    record->indices.bits = 0;
-    record->indices.is_float = 0;
-    record->indices.is_signed = 0;
-    record->indices.is_native = 0;
-    record->indices.as_bits = 0;
-    record->indices.is_output = 0;
-    record->indices.is_held = 0;
-    record->indices.sizes.count = 0;
-    record->indices.strides.count = 0;
-    record->axis = 0;
-    record->count = 0;
-    record->largest = 0;
 }
 
 #define DMLOPS_PLACEHOLDER (-2) /* instead of a member: the shader does not access the resource */
@@ -2217,18 +1787,18 @@ DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t nu
 DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
-    result);
+DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries,
+    dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
-    dmlops_plan_Loop* inner);
+DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer,
+    const dmlops_plan_Loop* inner);
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_int_8* strides, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    const dmlops_plan_int_8* strides, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_in_digits(dmlops_planning* planning, const dmlops_plan_int_8* order);
-DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
-    result);
+DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t step,
     dmlops_plan_Loop* result);
 DMLOPS_CALLED int64_t dmlops_plan_reciprocal_of(dmlops_planning* planning, int64_t size);
@@ -2238,19 +1808,20 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
     dmlops_plan_Dimension_16* result);
 DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
     dmlops_plan_Dimension_16* result);
-DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
-    result);
+DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride,
+    dmlops_plan_Loop* result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
     const dmlops_plan_int_64* others);
-DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    axis);
+DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    int64_t axis);
 DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t each,
     dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result);
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    const dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth,
+    dmlops_plan_Side* result);
 DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, int64_t most);
 DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t depth,
@@ -2258,34 +1829,35 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t
-    row_axis, int64_t rows, int64_t run);
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    int64_t row_axis, int64_t rows, int64_t run);
 DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
     int64_t stride, dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, const
-    dmlops_plan_KeySplit* split);
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    const dmlops_plan_KeySplit* split);
 DMLOPS_CALLED void dmlops_plan_strand_of(dmlops_planning* planning, int64_t depth, int64_t width, int64_t vector,
     dmlops_plan_Strand* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
-    dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views,
+    const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads);
 DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
-    kept_sizes, int is_cooperative);
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes, int is_cooperative);
 DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
-    kept_sizes, dmlops_plan_KeySplit* result);
-DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_KeySplit* split, const
-    dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query, const
-    dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes);
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result);
+DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_KeySplit* split,
+    const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    const dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning,
+    const dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes);
 DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query,
     int64_t width, dmlops_plan_AttentionTile* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
@@ -2294,33 +1866,33 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
     int64_t width, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
-DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end);
-DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end, int64_t vector,
+DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end);
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end, int64_t vector,
     dmlops_plan_Source* result);
-DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector, dmlops_plan_Source* result);
-DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int64_t vector, int stores, dmlops_plan_Sources* result);
-DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
-    dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result);
-DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    first_part, dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources, const
-    dmlops_plan_KeySplit* split);
+DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector, dmlops_plan_Source* result);
+DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes, int64_t vector, int stores, dmlops_plan_Sources* result);
+DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source,
+    const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result);
+DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts,
+    int64_t first_part, dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources,
+    const dmlops_plan_KeySplit* split);
 DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
-    kept_sizes, dmlops_plan_KeySplit* result);
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, int scores_from_inputs,
     dmlops_plan_Threads* result);
-DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t
-    keys, int64_t width, const dmlops_plan_KeySplit* split);
+DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t keys, int64_t width, const dmlops_plan_KeySplit* split);
 DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -2332,49 +1904,50 @@ DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, i
 DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
-DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
-    result);
+DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries,
+    dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result);
-DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
-DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split);
+DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result);
+DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
+DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
     int64_t down, int64_t across, dmlops_plan_Split* result);
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
-DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen, const
-    dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
+DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen,
+    const dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative,
+    dmlops_plan_Product* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result);
-DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, int in_parts, int64_t packed);
-DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed);
+DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Split* split, int in_parts, int64_t packed);
+DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed);
 DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product);
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window);
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, int64_t
-    number, int64_t items);
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, const
-    dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Product* product);
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window,
+    int64_t number, int64_t items);
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window,
+    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* matrices);
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* matrices);
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Product* result);
@@ -2384,153 +1957,154 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
-DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
-DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
 DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
-DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
-    result);
+DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors,
+    const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, const dmlops_plan_Factors* factors,
+    const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window,
+    dmlops_plan_Window* result);
 DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
+DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
     dmlops_plan_WindowConstants* result);
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis);
-DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
-    dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    int64_t row_axis);
+DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    const dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
-    dmlops_plan_Tensor* tensor, int64_t most);
-DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
-    result);
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, int64_t vector);
-DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    vector);
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result);
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
+DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most);
+DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors,
+    const dmlops_plan_Tensor* tensor, int64_t most);
+DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
+    dmlops_plan_Tile_12* result);
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t vector);
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result);
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
+DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row, dmlops_plan_Tile_12*
-    result);
-DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row);
-DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* given);
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row,
+    dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row);
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result);
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
-DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t
-    padded, int64_t d);
-DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* given);
-DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    int64_t padded, int64_t d);
+DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given);
+DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result);
 DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
     dmlops_plan_WindowAxis* result);
-DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result);
+DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result);
 DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
 DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t
-    elements);
-DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
-    from_end, int64_t unrolled, dmlops_plan_WindowAxis* result);
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
+    int64_t elements);
+DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    int64_t from_end, int64_t unrolled, dmlops_plan_WindowAxis* result);
 DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
     int64_t rows, int64_t columns, int64_t channels, dmlops_plan_Block* result);
-DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
-    dmlops_plan_Block* block);
-DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, dmlops_plan_Block*
-    result);
-DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
-    dmlops_plan_Block* block, dmlops_plan_Block* result);
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
-DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
-    dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits);
-DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
-DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
-    is_cooperative);
-DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
+DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    const dmlops_plan_Block* block);
+DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    dmlops_plan_Block* result);
+DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    const dmlops_plan_Block* block, dmlops_plan_Block* result);
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
+DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    const dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits);
+DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
+    const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
+DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes,
+    int is_cooperative);
+DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
     int64_t source, const dmlops_plan_Lookup_8* lookups);
 DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
     dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const dmlops_plan_Lookup_8* lookups, int64_t
-    run, dmlops_plan_Lookup_8* result);
+DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const dmlops_plan_Lookup_8* lookups,
+    int64_t run, dmlops_plan_Lookup_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, int64_t run);
-DMLOPS_CALLED int dmlops_plan_has_dimensions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, int64_t place);
-DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one);
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, int64_t run);
+DMLOPS_CALLED int dmlops_plan_has_dimensions(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, int64_t place);
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one);
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
 DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, int64_t elements);
-DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
-    loops, int64_t place, int64_t along, int64_t vector);
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Loop_16* loops, int64_t vector);
-DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t height, int64_t width, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
-    threads);
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, dmlops_plan_Loop_16* result);
+DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits,
+    const dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_Loop_16* loops, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other,
+    const dmlops_plan_Loop* inner, int64_t height, int64_t width, dmlops_plan_Loop_16* result);
+DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved,
+    int64_t threads);
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t width,
     dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one);
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
-DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, int64_t run, const dmlops_plan_int_64* scalars, int64_t
-    begin);
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one);
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
+DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, int64_t run, const dmlops_plan_int_64* scalars,
+    int64_t begin);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result);
-DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_words_of_tile(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile,
     int64_t rank);
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile, const
-    dmlops_plan_Extent* extent);
-DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result);
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile,
+    const dmlops_plan_Extent* extent);
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one,
+    const dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
@@ -2539,97 +2113,100 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
-    dimensions);
-DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    vector);
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, int64_t vector);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, int64_t columns);
+DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    int64_t dimensions);
+DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    int64_t vector);
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone,
+    dmlops_plan_SumsTile* result);
+DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, int64_t vector);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, int64_t columns);
 DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64_t sums, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums, const dmlops_plan_Matrices* found,
     int64_t vector, int is_alone, dmlops_plan_Tile* result);
 DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* sums);
-DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Pass* one, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
-    wanted);
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there,
+    int64_t wanted);
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
-DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
+DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    const dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
-DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
-    axis, int64_t elements, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
+DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t axis,
+    int64_t elements, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
-DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone,
+    dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_16* result);
-DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
-DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
+DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result);
-DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result);
+DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result);
 DMLOPS_CALLED int64_t dmlops_plan_words_of_tables(dmlops_planning* planning, const dmlops_plan_TermTables* tables);
-DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const dmlops_plan_TermTables* tables, int64_t
-    first, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const dmlops_plan_TermTables* tables,
+    int64_t first, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_elements_along(dmlops_planning* planning, int64_t size);
-DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_check_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
-DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
-DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
-    shader, const dmlops_plan_PassSelection* chosen);
-DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
-    known);
-DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
-    known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
-DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
-DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
-    known, const dmlops_plan_Pass* one, int waits);
-DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_SeparablePass* separable, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one);
-DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_TermTables*
-    tables, const dmlops_plan_Pass* one, int waits);
-DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
-    int64_t first, const dmlops_plan_Threads* threads, int waits);
+DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
+DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
+DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen);
+DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
+    const dmlops_plan_CommonConstants* known);
+DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
+    const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile,
+    int64_t step, int waits);
+DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
+DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
+    const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_SeparablePass* separable, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one);
+DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
+    const dmlops_plan_TermTables* tables, const dmlops_plan_Pass* one, int waits);
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape,
+    int64_t count, int64_t first, const dmlops_plan_Threads* threads, int waits);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
-DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
-    decreasing, dmlops_plan_Lines* result);
-DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
-    dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis,
+    int decreasing, dmlops_plan_Lines* result);
+DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment,
+    const dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op);
-DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
-    result);
+DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few,
+    dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
@@ -2637,19 +2214,19 @@ DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dml
 DMLOPS_CALLED int64_t dmlops_plan_most_threads(dmlops_planning* planning, const dmlops_plan_TopK* op);
 DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t entries,
     dmlops_plan_Buffer* result);
-DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op, const
-    dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, dmlops_plan_TopKResources* result);
-DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops_plan_TopK* op, const
-    dmlops_plan_Loop_16* loops, int64_t count, const dmlops_plan_Groups* groups, int64_t kept, int64_t parts, int64_t
-    part, int64_t span, dmlops_plan_TopKParams* result);
-DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length, int64_t
-    lines, dmlops_plan_Division* result);
-DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op, const
-    dmlops_plan_Loop_16* loops, int64_t threads);
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
-    loops);
-DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
-    loops, int64_t tile);
+DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, dmlops_plan_TopKResources* result);
+DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Loop_16* loops, int64_t count, const dmlops_plan_Groups* groups, int64_t kept, int64_t parts,
+    int64_t part, int64_t span, dmlops_plan_TopKParams* result);
+DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length,
+    int64_t lines, dmlops_plan_Division* result);
+DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Loop_16* loops, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Loop_16* loops, int64_t tile);
 
 /* Whether cooperative matrices take it as a factor. */
 DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
@@ -2691,8 +2268,8 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
 }
 
 /* Words, zero-padded to eight. */
-DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
-    result) {
+DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries,
+    dmlops_plan_int_8* result) {
     dmlops_plan_int_8 words;
     words.count = 0;
     dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
@@ -2715,8 +2292,8 @@ DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlop
 }
 
 /* Whether one loop can replace the two. */
-DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
-    dmlops_plan_Loop* inner) {
+DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer,
+    const dmlops_plan_Loop* inner) {
     int made_1 = 1;
     for (int64_t each_2 = 0; each_2 < outer->strides.count; ++each_2) {
         const int64_t around = outer->strides.items[each_2];
@@ -2734,8 +2311,8 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         if (loop->size > 1) {
-            if ((found.count > 0) && dmlops_plan_continues(planning, &found.items[dmlops_item(planning, -1,
-                found.count)], loop)) {
+            if ((found.count > 0) && dmlops_plan_continues(planning,
+                &found.items[dmlops_item(planning, -1, found.count)], loop)) {
                 dmlops_plan_Loop made_2;
                 made_2.size = dmlops_plan_times(planning, found.items[dmlops_item(planning, -1, found.count)].size,
                     loop->size);
@@ -2755,24 +2332,28 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
 
 /* Dimensions in the memory order of a tensor: sorted by stride, greatest first, after those of size 1, whose strides
    mean nothing. */
-DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_int_8* strides, dmlops_plan_int_8* result) {
+DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    const dmlops_plan_int_8* strides, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 order;
     order.count = 0;
     int64_t single = 0;
     for (int64_t place = 0; place < sizes->count; ++place) {
         const int64_t size = sizes->items[place];
         int64_t begin = order.count;
+        int64_t end = single;
+        dmlops_plan_int_8_append(planning, &order, place);
         if (size == 1) {
-            begin = single;
             single = dmlops_add(single, 1);
         }
-        while (planning->reason == DMLOPS_REASON_NONE && ((size > 1) && (begin > single) &&
-            (strides->items[dmlops_item(planning, order.items[dmlops_item(planning, dmlops_subtract(begin, 1),
-            order.count)], strides->count)] < strides->items[dmlops_item(planning, place, strides->count)]))) {
+        while (planning->reason == DMLOPS_REASON_NONE
+            && ((begin > end) && ((size == 1) || (strides->items[dmlops_item(planning,
+            order.items[dmlops_item(planning, dmlops_subtract(begin, 1), order.count)],
+            strides->count)] < strides->items[dmlops_item(planning, place, strides->count)])))) {
+            order.items[dmlops_item(planning, begin, order.count)] =
+                order.items[dmlops_item(planning, dmlops_subtract(begin, 1), order.count)];
             begin = dmlops_subtract(begin, 1);
         }
-        dmlops_plan_int_8_insert(planning, &order, begin, place);
+        order.items[dmlops_item(planning, begin, order.count)] = place;
     }
     *result = order;
     return;
@@ -2790,20 +2371,24 @@ DMLOPS_CALLED int64_t dmlops_plan_in_digits(dmlops_planning* planning, const dml
 }
 
 /* The loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost. */
-DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
-    result) {
+DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Loop_16* result) {
     dmlops_plan_Loop_16 ordered;
     ordered.count = 0;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         int64_t place = ordered.count;
-        while (planning->reason == DMLOPS_REASON_NONE && ((place > 0) && (ordered.items[dmlops_item(planning,
-            dmlops_subtract(place, 1), ordered.count)].strides.items[dmlops_item(planning, -1,
-            ordered.items[dmlops_item(planning, dmlops_subtract(place, 1), ordered.count)].strides.count)] <
-            loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]))) {
+        dmlops_plan_Loop_16_append(planning, &ordered, loop);
+        while (planning->reason == DMLOPS_REASON_NONE
+            && ((place > 0) && (ordered.items[dmlops_item(planning, dmlops_subtract(place, 1),
+            ordered.count)].strides.items[dmlops_item(planning, -1,
+            ordered.items[dmlops_item(planning, dmlops_subtract(place, 1),
+            ordered.count)].strides.count)] < loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]))) {
+            ordered.items[dmlops_item(planning, place, ordered.count)] =
+                ordered.items[dmlops_item(planning, dmlops_subtract(place, 1), ordered.count)];
             place = dmlops_subtract(place, 1);
         }
-        dmlops_plan_Loop_16_insert(planning, &ordered, place, loop);
+        ordered.items[dmlops_item(planning, place, ordered.count)] = *loop;
     }
     dmlops_plan_merged_in_order(planning, &ordered, result);
     return;
@@ -2873,8 +2458,8 @@ DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_p
 }
 
 /* The loop over a single coordinate. */
-DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride, dmlops_plan_Loop*
-    result) {
+DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride,
+    dmlops_plan_Loop* result) {
     dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
@@ -2901,17 +2486,18 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_
 }
 
 /* Elements of a tensor, adjacent along an axis, that one load or store can have. */
-DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    axis) {
+DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    int64_t axis) {
     dmlops_plan_int_64 others;
     others.count = 0;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
         const int64_t stride = tensor->strides.items[d];
-        dmlops_plan_int_64_append(planning, &others, ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d,
-            tensor->sizes.count)] > 1)) ? stride : 0);
+        dmlops_plan_int_64_append(planning, &others,
+            ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) ? stride : 0);
     }
-    return dmlops_plan_vector_width(planning, tensor->bits, tensor->sizes.items[dmlops_item(planning, axis,
-        tensor->sizes.count)], tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)], &others);
+    return dmlops_plan_vector_width(planning, tensor->bits,
+        tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)],
+        tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)], &others);
 }
 
 /* Thread groups for that many threads, each of which counts `each` items. */
@@ -2942,8 +2528,8 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < tensors->count; ++each_3) {
             const dmlops_plan_Tensor* tensor = &tensors->items[each_3];
-            dmlops_plan_int_16_append(planning, &made_2, tensor->strides.items[dmlops_item(planning, place,
-                tensor->strides.count)]);
+            dmlops_plan_int_16_append(planning, &made_2,
+                tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)]);
         }
         dmlops_plan_Loop made_4;
         made_4.size = (place == axis) ? 1 : size;
@@ -2983,8 +2569,9 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_pla
 
 /* The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the output is the
    sum of its own strides over all dimensions indexed by that coordinate. */
-DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    const dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth,
+    dmlops_plan_Side* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8 steps;
@@ -2997,21 +2584,21 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
             step = dmlops_add(step, stride);
         } else {
             if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
-                steps.items[dmlops_item(planning, place, steps.count)] = dmlops_add(steps.items[dmlops_item(planning,
-                    place, steps.count)], stride);
+                steps.items[dmlops_item(planning, place, steps.count)] =
+                    dmlops_add(steps.items[dmlops_item(planning, place, steps.count)], stride);
             }
         }
     }
-    int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
-        steps.items[dmlops_item(planning, axis, steps.count)]));
+    int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1)
+        && (step < steps.items[dmlops_item(planning, axis, steps.count)]));
     dmlops_plan_Side made_3;
     made_3.steps = steps;
     made_3.depth = step;
     made_3.matrix = 0;
     made_3.is_along = is_along;
     made_3.vector = 1;
-    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
-        sizes->count)], depth, 4);
+    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis,
+        sizes->items[dmlops_item(planning, axis, sizes->count)], depth, 4);
     result->steps = steps;
     result->depth = step;
     result->matrix = 0;
@@ -3067,15 +2654,15 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
         dmlops_plan_no_matrices(planning, result);
         return;
     }
-    if (dmlops_plan_int_8_has(&factors->left_less, column_axis) || dmlops_plan_int_8_has(&factors->right_less,
-        row_axis)) {
+    if (dmlops_plan_int_8_has(&factors->left_less, column_axis)
+        || dmlops_plan_int_8_has(&factors->right_less, row_axis)) {
         dmlops_plan_no_matrices(planning, result);
         return;
     }
     int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
     int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
-    if (!dmlops_plan_is_tiled(planning, op, factors->depth, dmlops_plan_times(planning, dmlops_plan_times(planning,
-        rows, columns), factors->depth))) {
+    if (!dmlops_plan_is_tiled(planning, op, factors->depth,
+        dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), factors->depth))) {
         dmlops_plan_no_matrices(planning, result);
         return;
     }
@@ -3108,10 +2695,10 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
 
 /* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
    innermost in memory, or matrices are stored column by column. Bytes are never stored so. */
-DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t
-    row_axis, int64_t rows, int64_t run) {
-    int is_adjacent = (op->output.strides.items[dmlops_item(planning, row_axis, op->output.strides.count)] == 1) &&
-        (rows > 1);
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    int64_t row_axis, int64_t rows, int64_t run) {
+    int is_adjacent = (op->output.strides.items[dmlops_item(planning, row_axis, op->output.strides.count)] == 1)
+        && (rows > 1);
     return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, op);
 }
 
@@ -3128,8 +2715,8 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
 }
 
 /* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
-DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output) {
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tensor* output) {
     int64_t vector = dmlops_gcd(4, found->run);
     for (int64_t axis = 0; axis < output->strides.count; ++axis) {
         const int64_t stride = output->strides.items[axis];
@@ -3141,13 +2728,13 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
 }
 
 /* The thread groups, for queries of these sizes. */
-DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, const
-    dmlops_plan_KeySplit* split) {
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    const dmlops_plan_KeySplit* split) {
     int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
         dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], split->shared));
     int64_t rows = dmlops_plan_times(planning, query->items[dmlops_item(planning, 2, query->count)], split->shared);
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
-        split->rows)), split->number);
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, heads,
+        dmlops_plan_ceil_div(planning, rows, split->rows)), split->number);
 }
 
 /* The threads that share a key of `depth` elements and its value of `width`. */
@@ -3180,8 +2767,8 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
 }
 
 /* Whether an output stores all keys. */
-DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
-    dmlops_plan_Tensor_16* tensors) {
+DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views,
+    const dmlops_plan_Tensor_16* tensors) {
     return (views->key_stored.tensor != -1) && tensors->items[dmlops_item(planning, views->key_stored.tensor,
         tensors->count)].is_present;
 }
@@ -3196,20 +2783,20 @@ DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries
 /* Whether queries are few. `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster
    unless there is a single query, and its keys are shared by few heads, or are also stored on the way. */
 DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
-    kept_sizes, int is_cooperative) {
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes, int is_cooperative) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
     int64_t depth = query->items[dmlops_item(planning, 3, query->count)];
     int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    if ((vector == 1) || (dmlops_modulo(depth, vector) != 0) || (dmlops_modulo(width, vector) != 0) ||
-        (dmlops_max(depth, width) > 512)) {
+    if ((vector == 1) || (dmlops_modulo(depth, vector) != 0) || (dmlops_modulo(width, vector) != 0)
+        || (dmlops_max(depth, width) > 512)) {
         return 0;
     }
     if (is_cooperative) {
-        return (sizes->items[dmlops_item(planning, 2, sizes->count)] == 1) && ((views->shared <= 2) ||
-            dmlops_plan_stores_keys(planning, views, tensors));
+        return (sizes->items[dmlops_item(planning, 2, sizes->count)] == 1)
+            && ((views->shared <= 2) || dmlops_plan_stores_keys(planning, views, tensors));
     }
     return dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)],
         kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].items[dmlops_item(planning, 2,
@@ -3220,20 +2807,20 @@ DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const
 
 /* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once. */
 DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
-    kept_sizes, dmlops_plan_KeySplit* result) {
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)];
+        kept_sizes->count)].items[dmlops_item(planning, 2,
+        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)];
     int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
     int64_t shared = dmlops_max(views->shared, 1);
     dmlops_plan_Strand strand;
     dmlops_plan_strand_of(planning, query->items[dmlops_item(planning, 3, query->count)],
         kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].items[dmlops_item(planning, 3,
         kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)], vector, &strand);
-    int64_t rows = dmlops_min(dmlops_plan_times(planning, shared, query->items[dmlops_item(planning, 2,
-        query->count)]), dmlops_divide(8, dmlops_max(strand.key_vectors, strand.value_vectors)));
+    int64_t rows = dmlops_min(dmlops_plan_times(planning, shared, query->items[dmlops_item(planning, 2, query->count)]),
+        dmlops_divide(8, dmlops_max(strand.key_vectors, strand.value_vectors)));
     dmlops_plan_KeySplit whole;
     whole.kernel = 1;
     whole.vector = vector;
@@ -3243,8 +2830,9 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
     whole.number = 1;
     int64_t groups = dmlops_plan_groups_of(planning, query, &whole);
     int64_t own = dmlops_max(dmlops_multiply(dmlops_divide(128, strand.threads), strand.fetches), 128);
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= 512) && (dmlops_plan_times(planning,
-        groups, dmlops_plan_ceil_div(planning, keys, dmlops_multiply(2, own))) >= 1024))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= 512)
+        && (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys,
+        dmlops_multiply(2, own))) >= 1024))) {
         own = dmlops_multiply(own, 2);
     }
     *result = whole;
@@ -3255,21 +2843,21 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
 
 /* Words of scratch for partial results that are to be combined: for each part of a query a row of values, and four
    words more. */
-DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_KeySplit* split, const
-    dmlops_plan_int_8* sizes) {
+DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_KeySplit* split,
+    const dmlops_plan_int_8* sizes) {
     if (split->number == 1) {
         return 0;
     }
-    int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0,
-        sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]), sizes->items[dmlops_item(planning, 2,
-        sizes->count)]);
+    int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning,
+        sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
+        sizes->items[dmlops_item(planning, 2, sizes->count)]);
     return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, split->number),
         dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
 }
 
 /* The macros of the kernel for few queries. `sizes` are those of the result. */
-DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query, const
-    dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
+DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    const dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
     dmlops_plan_Strand strand;
     dmlops_plan_strand_of(planning, query->items[dmlops_item(planning, 3, query->count)],
         sizes->items[dmlops_item(planning, 3, sizes->count)], split->vector, &strand);
@@ -3285,12 +2873,13 @@ DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, con
 
 /* The macros of the dispatch that combines the parts. `sizes` are those of the result. A group takes a query, and each
    thread no more parts than it loads at once, if there are enough threads. */
-DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
-    int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(sizes->items[dmlops_item(planning, 3,
-        sizes->count)], 4), 32);
-    int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
-        dmlops_plan_ceil_div(planning, split->number, 4)), 1), dmlops_divide(256, threads));
+DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
+    int64_t threads = dmlops_plan_power_below(planning,
+        dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4), 32);
+    int64_t strands = dmlops_plan_power_below(planning,
+        dmlops_subtract(dmlops_multiply(2, dmlops_plan_ceil_div(planning, split->number, 4)), 1),
+        dmlops_divide(256, threads));
     int64_t in_group = dmlops_multiply(threads, strands);
     dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
@@ -3298,19 +2887,22 @@ DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), threads);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_plan_ceil_div(planning,
-        sizes->items[dmlops_item(planning, 3, sizes->count)], dmlops_multiply(4, threads)));
-    result->threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
-        sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
-        sizes->items[dmlops_item(planning, 2, sizes->count)]), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"),
+        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        dmlops_multiply(4, threads)));
+    result->threads = dmlops_plan_times(planning, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 1, sizes->count)]), sizes->items[dmlops_item(planning, 2, sizes->count)]),
+        in_group);
     result->in_group = in_group;
     return;
 }
 
 /* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
    vectors of eight, short enough for a tile of them. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes) {
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning,
+    const dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes) {
     if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
         return 0;
     }
@@ -3321,11 +2913,11 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* plann
         }
     }
     int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].count)];
+        kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)].count)];
     int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].count)];
+        kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)];
     return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
 }
 
@@ -3338,16 +2930,16 @@ DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* plann
         query->items[dmlops_item(planning, 1, query->count)]);
     int64_t rows = 64;
     if (widest <= 64) {
-        int is_few = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
-            query->items[dmlops_item(planning, 2, query->count)], rows)) <= 264;
+        int is_few = dmlops_plan_times(planning, heads,
+            dmlops_plan_ceil_div(planning, query->items[dmlops_item(planning, 2, query->count)], rows)) <= 264;
         result->waves = 4;
         result->slices = 1;
         result->keys = is_few ? 64 : 32;
         return;
     }
     if (widest <= 128) {
-        int is_many = dmlops_plan_times(planning, heads, dmlops_divide(query->items[dmlops_item(planning, 2,
-            query->count)], dmlops_multiply(2, rows))) >= 512;
+        int is_many = dmlops_plan_times(planning, heads,
+            dmlops_divide(query->items[dmlops_item(planning, 2, query->count)], dmlops_multiply(2, rows))) >= 512;
         result->waves = is_many ? 8 : 4;
         result->slices = 1;
         result->keys = 32;
@@ -3367,14 +2959,14 @@ DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, cons
     const dmlops_plan_AttentionViews* views, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)];
-    int64_t shared = ((views->shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ?
-        views->shared : 1;
+        kept_sizes->count)].items[dmlops_item(planning, 2,
+        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)];
+    int64_t shared = ((views->shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64))
+        ? views->shared : 1;
     dmlops_plan_AttentionTile tile;
-    dmlops_plan_cooperative_attention_tile(planning, query, kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].count)], &tile);
+    dmlops_plan_cooperative_attention_tile(planning, query,
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)], &tile);
     int64_t rows = dmlops_multiply(dmlops_divide(tile.waves, tile.slices), 16);
     dmlops_plan_KeySplit whole;
     whole.kernel = 2;
@@ -3383,11 +2975,11 @@ DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, cons
     whole.rows = rows;
     whole.keys = 0;
     whole.number = 1;
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, &whole), (tile.slices == 1) ? 1
-        : 2);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, &whole),
+        (tile.slices == 1) ? 1 : 2);
     int64_t own = 64;
-    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
-        dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys)
+        && (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
         own = dmlops_multiply(own, 2);
     }
     int64_t number = dmlops_plan_ceil_div(planning, keys, own);
@@ -3407,8 +2999,8 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
     dmlops_plan_AttentionTile tile;
     dmlops_plan_cooperative_attention_tile(planning, query, width, &tile);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
-        query->count)], 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"),
+        dmlops_divide(query->items[dmlops_item(planning, 3, query->count)], 8));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
@@ -3449,8 +3041,8 @@ DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan
 
 /* Whether every entry of an intermediate tensor, in rows from number `begin` up to `end`, is in the view's tensor, and
    within all limits. */
-DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end) {
+DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end) {
     dmlops_plan_int_16 least;
     least.count = 0;
     dmlops_plan_int_16_extend(planning, &least, view->first.count, view->first.items);
@@ -3481,12 +3073,12 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
         const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
         for (int64_t d = 0; d < step->count; ++d) {
             const int64_t stride = step->items[d];
-            least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning, d,
-                least.count)], dmlops_min(dmlops_multiply(start, stride), dmlops_multiply(dmlops_subtract(stop, 1),
-                stride)));
-            greatest.items[dmlops_item(planning, d, greatest.count)] = dmlops_add(greatest.items[dmlops_item(planning,
-                d, greatest.count)], dmlops_max(dmlops_multiply(start, stride), dmlops_multiply(dmlops_subtract(stop,
-                1), stride)));
+            least.items[dmlops_item(planning, d, least.count)] =
+                dmlops_add(least.items[dmlops_item(planning, d, least.count)],
+                dmlops_min(dmlops_multiply(start, stride), dmlops_multiply(dmlops_subtract(stop, 1), stride)));
+            greatest.items[dmlops_item(planning, d, greatest.count)] =
+                dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)],
+                dmlops_max(dmlops_multiply(start, stride), dmlops_multiply(dmlops_subtract(stop, 1), stride)));
         }
     }
     dmlops_plan_int_16 limits;
@@ -3506,8 +3098,8 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
 
 /* The tensor of a view, if it has all rows from number `begin` up to `end`, and these are whole vectors. `sizes` are
    those of the intermediate tensor; its layout counts rows from the first of all. */
-DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end, int64_t vector,
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end, int64_t vector,
     dmlops_plan_Source* result) {
     if ((view->tensor == -1) || (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0)) {
         dmlops_plan_no_source(planning, result);
@@ -3548,21 +3140,22 @@ DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops
         }
     }
     starts.items[dmlops_item(planning, 0, starts.count)] = dmlops_modulo(first, INT64_C(4294967296));
-    starts.items[dmlops_item(planning, 3, starts.count)] = (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ?
-        row : 0;
+    starts.items[dmlops_item(planning, 3, starts.count)] = (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1)
+        ? row : 0;
     result->tensor = view->tensor;
     result->layout = starts;
     return;
 }
 
 /* The tensor of an output's view, if it holds nothing else. */
-DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector, dmlops_plan_Source* result) {
+DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector, dmlops_plan_Source* result) {
     dmlops_plan_Source output;
     dmlops_plan_source_of(planning, view, tensors, sizes, 0, sizes->items[dmlops_item(planning, 2, sizes->count)],
         vector, &output);
-    if ((output.tensor != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning,
-        output.tensor, tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
+    if ((output.tensor != -1) && (dmlops_plan_element_count(planning,
+        &tensors->items[dmlops_item(planning, output.tensor,
+        tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
         dmlops_plan_no_source(planning, result);
         return;
     }
@@ -3571,10 +3164,10 @@ DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlop
 }
 
 /* The number of rows, at most, in the tensor of a view of the first rows. */
-DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor_16* tensors) {
-    if ((view->tensor == -1) || !tensors->items[dmlops_item(planning, view->tensor, tensors->count)].is_present ||
-        (view->limits.count == 0)) {
+DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor_16* tensors) {
+    if ((view->tensor == -1) || !tensors->items[dmlops_item(planning, view->tensor, tensors->count)].is_present
+        || (view->limits.count == 0)) {
         return 0;
     }
     return view->limits.items[dmlops_item(planning, 0, view->limits.count)];
@@ -3583,9 +3176,9 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const d
 /* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four; none if
    floats have several types. Keys and values of the past are read in place, and if it `stores`, all may be stored on
    the way. If the past has all of them, they come from there. */
-DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int64_t vector, int stores, dmlops_plan_Sources* result) {
+DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes, int64_t vector, int stores, dmlops_plan_Sources* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * target = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     const dmlops_plan_int_8 * keys = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
@@ -3634,8 +3227,8 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
         found = made_4;
     }
     dmlops_plan_Source made_5;
-    dmlops_plan_source_of(planning, &views->query, tensors, query, 0, query->items[dmlops_item(planning, 2,
-        query->count)], vector, &made_5);
+    dmlops_plan_source_of(planning, &views->query, tensors, query, 0,
+        query->items[dmlops_item(planning, 2, query->count)], vector, &made_5);
     dmlops_plan_Source made_6;
     dmlops_plan_source_of(planning, &key, tensors, keys, found.begin, rows, vector, &made_6);
     dmlops_plan_Source made_7;
@@ -3652,15 +3245,15 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
 
 /* A tensor's layout in four words: that of its source, or in scratch, which holds the rows from number `begin` on;
    `first` is the offset there. */
-DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
-    dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result) {
+DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source,
+    const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result) {
     if (source->tensor != -1) {
         *result = source->layout;
         return;
     }
     int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    int64_t head = dmlops_plan_times(planning, row, dmlops_subtract(sizes->items[dmlops_item(planning, 2,
-        sizes->count)], begin));
+    int64_t head = dmlops_plan_times(planning, row,
+        dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)], begin));
     result->count = 0;
     dmlops_plan_int_4_append(planning, result, dmlops_modulo(dmlops_subtract(first, dmlops_multiply(begin, row)),
         INT64_C(4294967296)));
@@ -3675,9 +3268,9 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
    the number of the first row in the current keys and values; after these, the layouts of the rows before it; after
    the result, the offset of partial results. At the end, the layouts of the stored keys and values. Intermediate
    tensors start at the words `firsts` of scratch, partial results at `first_part`. */
-DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
-    first_part, dmlops_plan_int_64* result) {
+DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts,
+    int64_t first_part, dmlops_plan_int_64* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * key = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * value = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
@@ -3686,8 +3279,8 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64 places;
     places.count = 0;
     dmlops_plan_int_4 made_1;
-    dmlops_plan_place_of(planning, &sources->query, query, firsts->items[dmlops_item(planning, attention->query,
-        firsts->count)], 0, &made_1);
+    dmlops_plan_place_of(planning, &sources->query, query,
+        firsts->items[dmlops_item(planning, attention->query, firsts->count)], 0, &made_1);
     dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
@@ -3697,19 +3290,19 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
     dmlops_plan_int_4 made_3;
-    dmlops_plan_place_of(planning, &sources->key, key, firsts->items[dmlops_item(planning, attention->key,
-        firsts->count)], begin, &made_3);
+    dmlops_plan_place_of(planning, &sources->key, key,
+        firsts->items[dmlops_item(planning, attention->key, firsts->count)], begin, &made_3);
     dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
     dmlops_plan_int_64_extend(planning, &places, sources->key_before.layout.count, sources->key_before.layout.items);
     dmlops_plan_int_4 made_4;
-    dmlops_plan_place_of(planning, &sources->value, value, firsts->items[dmlops_item(planning, attention->value,
-        firsts->count)], begin, &made_4);
+    dmlops_plan_place_of(planning, &sources->value, value,
+        firsts->items[dmlops_item(planning, attention->value, firsts->count)], begin, &made_4);
     dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
     dmlops_plan_int_64_extend(planning, &places, sources->value_before.layout.count,
         sources->value_before.layout.items);
     dmlops_plan_int_4 made_5;
-    dmlops_plan_place_of(planning, &sources->output, means, firsts->items[dmlops_item(planning, attention->target,
-        firsts->count)], 0, &made_5);
+    dmlops_plan_place_of(planning, &sources->output, means,
+        firsts->items[dmlops_item(planning, attention->target, firsts->count)], 0, &made_5);
     dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
     dmlops_plan_int_64 made_6;
     made_6.count = 0;
@@ -3726,8 +3319,8 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
 }
 
 /* The macros of what attention reads and writes, whether a dispatch computes it or combines its parts. */
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources, const
-    dmlops_plan_KeySplit* split) {
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources,
+    const dmlops_plan_KeySplit* split) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
@@ -3742,8 +3335,8 @@ DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dm
 
 /* The kernel that computes the pass, and how groups share it. */
 DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
-    kept_sizes, dmlops_plan_KeySplit* result) {
+    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
+    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result) {
     int is_cooperative = dmlops_plan_suits_cooperative_attention(planning, attention, tensors, kept_sizes);
     if (dmlops_plan_suits_few_queries(planning, attention, views, tensors, kept_sizes, is_cooperative)) {
         dmlops_plan_few_queries_split(planning, attention, views, tensors, kept_sizes, result);
@@ -3755,8 +3348,8 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
     }
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].count)];
+        kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)];
     dmlops_plan_KeySplit many;
     many.kernel = 0;
     many.vector = dmlops_plan_floats_at_once(planning, tensors);
@@ -3764,8 +3357,8 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
     many.rows = 64;
     many.keys = 0;
     many.number = 1;
-    int is_many = (dmlops_multiply(2, dmlops_plan_columns_of(planning, width, 16)) <= 16) &&
-        (dmlops_plan_groups_of(planning, query, &many) >= 256);
+    int is_many = (dmlops_multiply(2, dmlops_plan_columns_of(planning, width, 16)) <= 16)
+        && (dmlops_plan_groups_of(planning, query, &many) >= 256);
     if (is_many) {
         *result = many;
         return;
@@ -3793,9 +3386,10 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
             split, result);
         return;
     }
-    int64_t threads = dmlops_plan_row_threads_of(planning, query, kept_sizes->items[dmlops_item(planning,
-        attention->key, kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning,
-        attention->key, kept_sizes->count)].count)], sizes->items[dmlops_item(planning, 3, sizes->count)], split);
+    int64_t threads = dmlops_plan_row_threads_of(planning, query,
+        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].items[dmlops_item(planning, 2,
+        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)],
+        sizes->items[dmlops_item(planning, 3, sizes->count)], split);
     int64_t columns = dmlops_plan_columns_of(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], threads);
     int64_t vector = (dmlops_modulo(columns, 4) == 0) ? 4 : ((dmlops_modulo(columns, 2) == 0) ? 2 : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_THREADS"), threads);
@@ -3803,16 +3397,16 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)scores_from_inputs);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split),
-        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], dmlops_multiply(threads,
-        columns)));
+        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        dmlops_multiply(threads, columns)));
     result->threads = dmlops_multiply(dmlops_multiply(groups, 8), threads);
     result->in_group = dmlops_multiply(8, threads);
     return;
 }
 
 /* The threads that share rows; each has four keys of a tile. */
-DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t
-    keys, int64_t width, const dmlops_plan_KeySplit* split) {
+DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t keys, int64_t width, const dmlops_plan_KeySplit* split) {
     int are_scarce = (split->rows == 32) && (dmlops_plan_groups_of(planning, query, split) <= 264);
     if (are_scarce && (128 <= width && width <= 192) && (keys > 64)) {
         return 32;
@@ -3822,8 +3416,8 @@ DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, cons
 
 /* The columns of values that a thread accumulates for each of its rows, if as few groups as possible share these. */
 DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width, int64_t threads) {
-    return dmlops_plan_ceil_div(planning, width, dmlops_multiply(threads, dmlops_plan_ceil_div(planning, width,
-        dmlops_multiply(threads, 16))));
+    return dmlops_plan_ceil_div(planning, width, dmlops_multiply(threads,
+        dmlops_plan_ceil_div(planning, width, dmlops_multiply(threads, 16))));
 }
 
 /* Binds a tensor to the next resource of the next dispatch. */
@@ -3887,8 +3481,8 @@ DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dm
 /* The macro of the type of a tensor whose elements are only moved, up to 128 bits each. */
 DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     dmlops_plan_check_type(planning, tensor->bits, 0);
-    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_unsigned_name(planning,
-        tensor->bits));
+    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"),
+        dmlops_plan_unsigned_name(planning, tensor->bits));
 }
 
 /* The name of an unsigned type. */
@@ -3932,19 +3526,19 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
         return 0;
     }
-    return (value < INT64_C(2147483648)) ? dmlops_modulo(value, INT64_C(4294967296)) :
-        dmlops_subtract(INT64_C(2147483648), 1);
+    return (value < INT64_C(2147483648)) ? dmlops_modulo(value, INT64_C(4294967296))
+        : dmlops_subtract(INT64_C(2147483648), 1);
 }
 
 /* A list of integers as words, zero-padded to eight. */
-DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
-    result) {
+DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries,
+    dmlops_plan_int_8* result) {
     dmlops_plan_int_8 words;
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
         const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_append(planning, &words, (0 <= entry && entry < INT64_C(2147483648)) ? entry :
-            dmlops_plan_counted(planning, entry));
+        dmlops_plan_int_8_append(planning, &words,
+            (0 <= entry && entry < INT64_C(2147483648)) ? entry : dmlops_plan_counted(planning, entry));
     }
     dmlops_plan_padded(planning, &words, result);
     return;
@@ -3965,8 +3559,8 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
 
 /* Defines the macros of the tensors that are present and binds the resources of all; returns the sizes and strides that
    are constants, as words. */
-DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
+DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
     dmlops_plan_int_512 lists;
     lists.count = 0;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
@@ -3997,8 +3591,8 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
 }
 
 /* The words of fused activations, and a bit mask of their kinds. */
-DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
+DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
     dmlops_plan_int_32 words;
     words.count = 0;
     int64_t kinds = 0;
@@ -4031,8 +3625,8 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
 }
 
 /* Defines the macros and binds the resources of tensors; returns what depends only on the description. */
-DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result) {
+DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result) {
     if (dmlops_plan_is_double(planning, &op->tensors)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
     }
@@ -4059,8 +3653,8 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         const int64_t place = shader->divisors.items[each_2];
         dmlops_plan_int_512 made_3;
         made_3.count = 0;
-        for (int64_t each_4 = dmlops_clip(dmlops_multiply(8, place), lists.count); each_4 <
-            dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), lists.count); ++each_4) {
+        for (int64_t each_4 = dmlops_clip(dmlops_multiply(8, place), lists.count);
+            each_4 < dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), lists.count); ++each_4) {
             const int64_t divisor = lists.items[each_4];
             dmlops_plan_int_512_append(planning, &made_3, dmlops_plan_reciprocal_of(planning, divisor));
         }
@@ -4080,8 +3674,8 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < op->numbers.count; ++each_5) {
         const int64_t number = op->numbers.items[each_5];
-        dmlops_plan_int_64_append(planning, &scalars, (0 <= number && number < INT64_C(2147483648)) ? number :
-            dmlops_plan_counted(planning, number));
+        dmlops_plan_int_64_append(planning, &scalars,
+            (0 <= number && number < INT64_C(2147483648)) ? number : dmlops_plan_counted(planning, number));
     }
     dmlops_plan_int_64 elements;
     elements.count = 0;
@@ -4097,22 +3691,22 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
 }
 
 /* Nanoseconds that the product takes, apart from what is the same for all tiles. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split) {
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(split->down,
-        split->across), found->count), split->parts);
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split) {
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
+        dmlops_multiply(split->down, split->across), found->count), split->parts);
     int64_t steps = dmlops_plan_ceil_div(planning, split->products, tile->depth);
     int64_t area = dmlops_multiply(tile->rows, tile->columns);
-    int64_t alone = dmlops_plan_times(planning, steps, dmlops_add(rates->latency,
-        dmlops_divide(dmlops_multiply(dmlops_multiply(area, tile->depth), 100), dmlops_multiply(rates->arithmetic,
-        rates->alone))));
+    int64_t alone = dmlops_plan_times(planning, steps,
+        dmlops_add(rates->latency, dmlops_divide(dmlops_multiply(dmlops_multiply(area, tile->depth), 100),
+        dmlops_multiply(rates->arithmetic, rates->alone))));
     int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), tile->depth), 100),
         dmlops_multiply(rates->arithmetic, tile->efficiency));
     int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(tile->rows,
         dmlops_divide(tile->columns, rates->taps)), steps), tile->depth), rates->element), 3563);
     int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, tile->resident));
-    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone), dmlops_plan_times(planning,
-        dmlops_plan_ceil_div(planning, groups, 132), busy));
+    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone),
+        dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, groups, 132), busy));
     time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
     if (split->parts > 1) {
         int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
@@ -4137,8 +3731,8 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
 
 /* The tile and the number of parts of k that take the least time. The numbers tried fill all multiprocessors once,
    twice, and so on, as far as k is deep enough; there is one part unless it `may_split`. */
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
     dmlops_plan_Split made_1;
     made_1.down = 1;
     made_1.across = 1;
@@ -4153,8 +3747,8 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
         int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
         int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
         int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-        int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_max(dmlops_multiply(2, tile->depth),
-            64)), 128) : 1;
+        int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth,
+            dmlops_max(dmlops_multiply(2, tile->depth), 64)), 128) : 1;
         for (int64_t rounds = 0; rounds < dmlops_add(dmlops_multiply(2, tile->resident), 1); ++rounds) {
             int64_t parts = dmlops_max(dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), groups), most), 1);
             dmlops_plan_Split split;
@@ -4174,8 +3768,9 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
 }
 
 /* The product by a tile, with partial sums, which are always in rows, if k is split. */
-DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen, const
-    dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative, dmlops_plan_Product* result) {
+DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen,
+    const dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative,
+    dmlops_plan_Product* result) {
     (void)planning;
     dmlops_plan_Matrices found;
     found = *given;
@@ -4199,14 +3794,14 @@ DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlop
 /* Threads in a group. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
     (void)planning;
-    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
-        tile->wave_columns)), 32);
+    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows),
+        dmlops_divide(tile->columns, tile->wave_columns)), 32);
 }
 
 /* The vectors of four partial sums in one part; rows are padded. */
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning,
-        found->columns, 4)), found->count);
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows,
+        dmlops_plan_ceil_div(planning, found->columns, 4)), found->count);
 }
 
 DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result) {
@@ -4222,10 +3817,10 @@ DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_
 
 /* The macros and resources of all passes. Returns the words of partial sums in scratch; so many words of packed factors
    follow them. */
-DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, int in_parts, int64_t packed) {
-    int64_t sums = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4, dmlops_plan_partial_vectors(planning,
-        found)), split->parts) : 0;
+DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Split* split, int in_parts, int64_t packed) {
+    int64_t sums = in_parts ? dmlops_plan_times(planning,
+        dmlops_multiply(4, dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
     int64_t words = dmlops_add(sums, packed);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
@@ -4248,8 +3843,8 @@ DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const
 
 /* The pass that multiplies, after its own macros, and one that adds up partial sums. `window` has the constants of a
    window, if there is one. */
-DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed) {
+DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed) {
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Tile * tile = &product->tile;
@@ -4270,8 +3865,8 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
             dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
         }
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), product->in_parts ? 1 :
-        dmlops_plan_output_vector(planning, found, &op->output));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
+        product->in_parts ? 1 : dmlops_plan_output_vector(planning, found, &op->output));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
@@ -4296,15 +3891,15 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
 /* The macros of the pass that multiplies bytes. UINT8 always has a zero point, as tiles hold it. */
 DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
     int are_signed = op->left.is_signed && op->right.is_signed;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ZERO_POINTS"), (int64_t)(op->factors.lessens_left ||
-        op->factors.lessens_right || !are_signed));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
-        DMLOPS_CAPABILITY_DOT_PRODUCTS));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ZERO_POINTS"),
+        (int64_t)(op->factors.lessens_left || op->factors.lessens_right || !are_signed));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"),
+        (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));
 }
 
 /* One dispatch, followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product) {
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Product* product) {
     dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, 0);
     dmlops_out_share(planning);
     dmlops_plan_WindowConstants made_1;
@@ -4313,19 +3908,19 @@ DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_p
 }
 
 /* The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these are few. */
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window) {
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window) {
     int64_t vectors = dmlops_plan_partial_vectors(planning, found);
-    int64_t sharing = dmlops_plan_power_below(planning, dmlops_min(dmlops_divide(32768, vectors),
-        dmlops_divide(split->parts, 8)), 32);
+    int64_t sharing = dmlops_plan_power_below(planning,
+        dmlops_min(dmlops_divide(32768, vectors), dmlops_divide(split->parts, 8)), 32);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_THREADS"), sharing);
     dmlops_plan_dispatch_single(planning, op, found, split, window, 1, dmlops_plan_times(planning, vectors, sharing));
 }
 
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, int64_t
-    number, int64_t items) {
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window,
+    int64_t number, int64_t items) {
     int is_last = number == 1;
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, items, 256, 1, &groups);
@@ -4334,8 +3929,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
     if (is_last || (op->output.bits >= 16)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
-            found, &op->output) : 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
+            is_last ? dmlops_plan_output_vector(planning, found, &op->output) : 1);
     }
     dmlops_plan_ContractionParams made_1;
     dmlops_plan_contraction_params(planning, op, found, split, window, &groups, &made_1);
@@ -4344,9 +3939,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
 }
 
 /* The constants of a pass. */
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, const
-    dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window,
+    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_extents(planning, &found->sizes, &made_1);
     dmlops_plan_int_8 made_2;
@@ -4412,8 +4007,8 @@ DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dm
 }
 
 /* The bits of an element of the right factor, the contraction's left one if they are transposed; 0 for integers. */
-DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* matrices) {
+DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* matrices) {
     (void)planning;
     if (!op->left.is_float) {
         return 0;
@@ -4423,8 +4018,8 @@ DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dm
 
 /* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
    better off in tiles. */
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found) {
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
     if (!found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
         return 0;
     }
@@ -4446,8 +4041,8 @@ DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_
 
 /* One dispatch, with enough threads to saturate a GPU. In a group, `reducing` threads share the products of the same
    columns, and `across` threads differ in their columns. */
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found) {
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
     dmlops_plan_Matrices matrices;
     dmlops_plan_with_few_rows(planning, found, &matrices);
     const dmlops_plan_Side * left = &matrices.left;
@@ -4462,8 +4057,8 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     int64_t reducing = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
     int64_t across = dmlops_max(dmlops_divide(256, reducing), neighbors);
     dmlops_plan_Split split;
-    dmlops_plan_split_into(planning, 1, matrices.depth, 1, 1, dmlops_plan_ceil_div(planning, matrices.columns,
-        dmlops_multiply(columns, across)), &split);
+    dmlops_plan_split_into(planning, 1, matrices.depth, 1, 1,
+        dmlops_plan_ceil_div(planning, matrices.columns, dmlops_multiply(columns, across)), &split);
     dmlops_plan_begin_product(planning, &matrices, &split, 0, 0);
     dmlops_out_share(planning);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(op->number, 2));
@@ -4476,8 +4071,8 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), reducing);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-        DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"),
+        (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_WAVE_OPERATIONS));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(across, columns));
     int64_t threads = dmlops_plan_times(planning, dmlops_plan_times(planning, split.across, matrices.count),
@@ -4715,8 +4310,8 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning
     int are_float16 = dmlops_plan_is_float16(planning, &op->left) && dmlops_plan_is_float16(planning, &op->right);
     int64_t least = (found->column_axis == -1) ? 3 : 2;
     int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
-    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
-        32);
+    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns),
+        found->depth) <= 32);
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
 }
 
@@ -4731,9 +4326,10 @@ DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_p
     return dmlops_plan_tiles(planning, op, &found);
 }
 
-/* Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too little to compute. */
-DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found) {
+/* Tiles of cooperative matrices where these suit,
+    else of ordinary arithmetic. False if there is too little to compute. */
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
     if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
         dmlops_plan_Product made_1;
         dmlops_plan_cooperative_product(planning, found, &made_1);
@@ -4763,16 +4359,17 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
 
 /* Whether phases are worth it: neighbors within a phase, and the taps that it meets, are also neighbors on the right
    factor, no phase is empty, and few phases meet no tap at all. */
-DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* output) {
+DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* output) {
     int64_t places = dmlops_plan_times(planning, dmlops_plan_phase_count(planning, window),
         dmlops_plan_most_places(planning, window));
     int found = places <= dmlops_multiply(16, dmlops_plan_element_count(planning, &window->sizes));
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
         const int64_t divisor = window->right_divisors.items[d];
-        int is_next = (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1) &&
-            (window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)] == 1);
-        found = found && ((divisor == 1) || (is_next && (divisor <= output->sizes.items[dmlops_item(planning,
+        int is_next = (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1)
+            && (window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)] == 1);
+        found = found && ((divisor == 1) || (is_next
+            && (divisor <= output->sizes.items[dmlops_item(planning,
             window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)])));
     }
     return found;
@@ -4784,9 +4381,10 @@ DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlo
     int64_t first = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
     int64_t last = dmlops_add(first, dmlops_multiply(dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
         window->sizes.count)], 1), window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)]));
-    int is_single = window->sizes.items[dmlops_item(planning, d, window->sizes.count)] ==
-        window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
-    return is_single && (dmlops_max(first, last) == 0) && (dmlops_min(first, last) == dmlops_subtract(1,
+    int is_single = window->sizes.items[dmlops_item(planning, d,
+        window->sizes.count)] == window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
+    return is_single && (dmlops_max(first, last) == 0)
+        && (dmlops_min(first, last) == dmlops_subtract(1,
         window->sizes.items[dmlops_item(planning, d, window->sizes.count)]));
 }
 
@@ -4804,21 +4402,22 @@ DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const d
     int64_t places = 1;
     for (int64_t d = 0; d < window->sizes.count; ++d) {
         const int64_t size = window->sizes.items[d];
-        places = dmlops_plan_times(planning, places, dmlops_plan_ceil_div(planning, size,
-            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+        places = dmlops_plan_times(planning, places,
+            dmlops_plan_ceil_div(planning, size, window->right_divisors.items[dmlops_item(planning, d,
+            window->right_divisors.count)]));
     }
     return places;
 }
 
 /* The left factor's dimension of rows, 0 or 1; the other one has the channels. */
-DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
-    dmlops_plan_Tensor* output) {
+DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors,
+    const dmlops_plan_Tensor* output) {
     return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
 }
 
 /* Whether dimension 1 of the output has the rows, and the window moves over all those after it. */
-DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
-    dmlops_plan_Tensor* output) {
+DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, const dmlops_plan_Factors* factors,
+    const dmlops_plan_Tensor* output) {
     int found = factors->left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, factors, output),
         factors->left.count)] == 1;
     found = found && (factors->window.sizes.count == dmlops_subtract(output->sizes.count, 2));
@@ -4830,20 +4429,21 @@ DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, cons
 }
 
 /* The left factor's offset at the first tap. */
-DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor) {
+DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor) {
     int64_t first = 0;
     for (int64_t d = 0; d < window->left_first.count; ++d) {
         const int64_t coordinate = window->left_first.items[d];
-        first = dmlops_add(first, dmlops_multiply(coordinate, tensor->strides.items[dmlops_item(planning,
+        first = dmlops_add(first, dmlops_multiply(coordinate,
+            tensor->strides.items[dmlops_item(planning,
             dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
     }
     return first;
 }
 
 /* The window with its taps in the order of their positions on the right factor. */
-DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
-    result) {
+DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window,
+    dmlops_plan_Window* result) {
     dmlops_plan_int_8 left_first;
     left_first.count = 0;
     dmlops_plan_int_8 left_taps;
@@ -4854,14 +4454,15 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
         const int64_t tap = window->right_taps.items[d];
         int64_t skipped = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
             window->sizes.count)], 1) : 0;
-        dmlops_plan_int_8_append(planning, &first, dmlops_add(window->right_first.items[dmlops_item(planning, d,
-            window->right_first.count)], dmlops_multiply(skipped, tap)));
-        dmlops_plan_int_8_append(planning, &left_first, dmlops_add(window->left_first.items[dmlops_item(planning, d,
-            window->left_first.count)], dmlops_multiply(skipped, window->left_taps.items[dmlops_item(planning, d,
-            window->left_taps.count)])));
-        dmlops_plan_int_8_append(planning, &left_taps, (tap < 0) ? dmlops_subtract(0,
-            window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)]) :
-            window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)]);
+        dmlops_plan_int_8_append(planning, &first,
+            dmlops_add(window->right_first.items[dmlops_item(planning, d, window->right_first.count)],
+            dmlops_multiply(skipped, tap)));
+        dmlops_plan_int_8_append(planning, &left_first,
+            dmlops_add(window->left_first.items[dmlops_item(planning, d, window->left_first.count)],
+            dmlops_multiply(skipped, window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)])));
+        dmlops_plan_int_8_append(planning, &left_taps,
+            (tap < 0) ? dmlops_subtract(0, window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)])
+            : window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)]);
     }
     dmlops_plan_int_8 taps;
     taps.count = 0;
@@ -4897,8 +4498,8 @@ DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const d
 /* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
    limits, strides and divisors; then its strides on the left one. Numbers follow: the `channels` of a tap, with
    padding and without, the left factor's `offset` at the first tap, and its stride from one matrix to the next. */
-DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
+DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
     dmlops_plan_WindowConstants* result) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * left = &op->left;
@@ -4910,8 +4511,9 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
     left_steps.count = 0;
     for (int64_t d = 0; d < window->left_taps.count; ++d) {
         const int64_t tap = window->left_taps.items[d];
-        dmlops_plan_int_8_append(planning, &left_steps, dmlops_multiply(tap, left->strides.items[dmlops_item(planning,
-            dmlops_add(behind, d), left->strides.count)]));
+        dmlops_plan_int_8_append(planning, &left_steps,
+            dmlops_multiply(tap, left->strides.items[dmlops_item(planning, dmlops_add(behind, d),
+            left->strides.count)]));
     }
     dmlops_plan_int_8 limits;
     limits.count = 0;
@@ -4949,13 +4551,13 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
 }
 
 /* The number of contiguous elements in the output, as loops over its last dimensions visit them. */
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis) {
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    int64_t row_axis) {
     int64_t run = 1;
     for (int64_t place = 0; place < output->sizes.count; ++place) {
         int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
-        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
+        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1)
+            && (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
             break;
         }
         run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
@@ -4964,8 +4566,8 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
 }
 
 /* The sizes of the output, or of its largest phase, with 1 along some dimensions. */
-DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
-    dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
+DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    const dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     dmlops_plan_int_8_extend(planning, &sizes, output->sizes.count, output->sizes.items);
@@ -4976,8 +4578,8 @@ DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_pla
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
         const int64_t divisor = window->right_divisors.items[d];
         int64_t axis = window->axes.items[dmlops_item(planning, d, window->axes.count)];
-        sizes.items[dmlops_item(planning, axis, sizes.count)] = dmlops_plan_ceil_div(planning,
-            sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
+        sizes.items[dmlops_item(planning, axis, sizes.count)] =
+            dmlops_plan_ceil_div(planning, sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
     }
     *result = sizes;
     return;
@@ -5002,8 +4604,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     int64_t columns = dmlops_plan_element_count(planning, &sizes);
     int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, window));
-    int is_straight = dmlops_plan_has_phases(planning, window, output) && dmlops_plan_has_channels_first(planning,
-        factors, output);
+    int is_straight = dmlops_plan_has_phases(planning, window, output)
+        && dmlops_plan_has_channels_first(planning, factors, output);
     if (dmlops_plan_is_of_bytes(planning, op)) {
         is_straight = is_straight && (factors->right_less.count == 0);
     }
@@ -5036,8 +4638,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_6.matrix = 0;
     made_6.is_along = 1;
     made_6.vector = 1;
-    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth, dmlops_plan_times(planning,
-        dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
+    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth,
+        dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->sizes = sizes;
     result->row_axis = row_axis;
     result->column_axis = -1;
@@ -5054,8 +4656,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
 
 /* The number of adjacent columns, up to `most`, that form a vector in the right factor, wherever they start: more than
    1 only if each element meets a single tap, and these are contiguous along all of the window's dimensions. */
-DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most) {
+DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most) {
     int64_t run = 1;
     int is_whole = 1;
     int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
@@ -5064,8 +4666,9 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
         int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
         is_whole = is_whole && dmlops_plan_is_pointwise(planning, window, d);
         is_whole = is_whole && (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
-        is_whole = is_whole && (output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
-            window->axes.count)], output->sizes.count)] == dmlops_multiply(size,
+        is_whole = is_whole && (output->sizes.items[dmlops_item(planning,
+            window->axes.items[dmlops_item(planning, d, window->axes.count)],
+            output->sizes.count)] == dmlops_multiply(size,
             window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
         is_whole = is_whole && ((size == 1) || (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
             tensor->strides.count)] == run));
@@ -5081,8 +4684,8 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
 }
 
 /* The number of adjacent channels, up to `most`, of a vector in the right factor, wherever they start. */
-DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
-    dmlops_plan_Tensor* tensor, int64_t most) {
+DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors,
+    const dmlops_plan_Tensor* tensor, int64_t most) {
     if (tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)] != 1) {
         return 1;
     }
@@ -5097,8 +4700,8 @@ DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, con
 }
 
 /* The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single tap. */
-DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
-    result) {
+DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
+    dmlops_plan_Tile_12* result) {
     int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
     result->count = 0;
     dmlops_plan_Tile made_1;
@@ -5142,29 +4745,29 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
 
 /* Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all elements
    meet, and none outside of the right factor. */
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, int64_t vector) {
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int64_t vector) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * right = &op->right;
     const dmlops_plan_Tensor * output = &op->output;
     int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    int is_inside = (dmlops_plan_element_count(planning, &window->sizes) == 1) && !dmlops_plan_is_divided(planning,
-        window);
+    int is_inside = (dmlops_plan_element_count(planning, &window->sizes) == 1)
+        && !dmlops_plan_is_divided(planning, window);
     for (int64_t d = 0; d < window->right_first.count; ++d) {
         const int64_t first = window->right_first.items[d];
         int64_t last = dmlops_add(first, dmlops_multiply(window->right_steps.items[dmlops_item(planning, d,
             window->right_steps.count)], dmlops_subtract(output->sizes.items[dmlops_item(planning,
             window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], 1)));
-        is_inside = is_inside && (first >= 0) && (last < right->sizes.items[dmlops_item(planning, dmlops_add(behind,
-            d), right->sizes.count)]);
+        is_inside = is_inside && (first >= 0) && (last < right->sizes.items[dmlops_item(planning, dmlops_add(behind, d),
+            right->sizes.count)]);
     }
     return is_inside && (dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth,
         vector) == vector);
 }
 
 /* The way to load the left factor packed: rows are padded to whole vectors along k. */
-DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result) {
+DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result) {
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, vector), vector);
     dmlops_plan_int_8 made_1;
     dmlops_plan_axis_steps(planning, &op->output, found->row_axis, pitch, &made_1);
@@ -5177,16 +4780,16 @@ DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlo
 }
 
 /* The vectors of the packed left factor. */
-DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    vector) {
+DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t vector) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
         dmlops_plan_ceil_div(planning, found->depth, vector));
 }
 
 /* The way to load the right factor: up to so many adjacent channels or pixels at once, or single elements, which tiles
    of cooperative matrices then hold along k. */
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result) {
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result) {
     int64_t channels = dmlops_plan_channels_vector(planning, &op->factors, &op->right, most);
     if (channels > 1) {
         *result = *side;
@@ -5203,8 +4806,8 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
 
 /* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
    the tensor's next row: the zeros before that row also end this one. */
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * right = &op->right;
     int64_t last = dmlops_subtract(window->sizes.count, 1);
@@ -5212,8 +4815,8 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
     int64_t tap = window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)];
     int64_t step = window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)];
-    int64_t width = found->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, last,
-        window->axes.count)], found->sizes.count)];
+    int64_t width = found->sizes.items[dmlops_item(planning,
+        window->axes.items[dmlops_item(planning, last, window->axes.count)], found->sizes.count)];
     int64_t size = right->sizes.items[dmlops_item(planning, dmlops_subtract(right->sizes.count, 1),
         right->sizes.count)];
     int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
@@ -5225,8 +4828,8 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
         result->pitch = 0;
         return;
     }
-    int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
-        dmlops_subtract(dmlops_add(width, reach), before))), width);
+    int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach),
+        dmlops_max(dmlops_add(before, size), dmlops_subtract(dmlops_add(width, reach), before))), width);
     result->taps = taps;
     result->reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
     result->pitch = pitch;
@@ -5234,8 +4837,8 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
 }
 
 /* The matrices with padded output rows, for tiles that hold several taps at once. */
-DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
+DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
     int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
         window->axes.count)];
     int64_t pitch = row->pitch;
@@ -5248,8 +4851,8 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
     int64_t run = found->is_down ? found->run : 1;
     *result = *found;
     result->sizes = sizes;
-    result->columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
-        found->sizes.count)]), pitch);
+    result->columns = dmlops_multiply(dmlops_divide(found->columns,
+        found->sizes.items[dmlops_item(planning, axis, found->sizes.count)]), pitch);
     result->run = run;
     return;
 }
@@ -5318,8 +4921,8 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
 
 /* The candidates that contain several taps, each with 16 channels. Their last columns serve other tiles, too, so these
    are not counted. */
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row, dmlops_plan_Tile_12*
-    result) {
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row,
+    dmlops_plan_Tile_12* result) {
     int64_t wide = dmlops_subtract(256, row->reach);
     int64_t depth = dmlops_multiply(16, row->taps);
     result->count = 0;
@@ -5373,8 +4976,8 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
 
 /* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. In packed factors
    the k-loop counts elements. */
-DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row) {
+DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row) {
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Window * window = &op->factors.window;
@@ -5383,10 +4986,10 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     int64_t vector = factors->left.vector;
     int64_t sums = dmlops_plan_begin_product(planning, found, &product->split, product->in_parts,
         dmlops_plan_times(planning, 4, items));
-    if ((items > 0) && (dmlops_plan_times(planning, dmlops_add(dmlops_divide(sums, 4), items), vector) >=
-        INT64_C(2147483648))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_plan_times(planning, 4, dmlops_add(sums,
-            dmlops_plan_times(planning, 4, items))));
+    if ((items > 0) && (dmlops_plan_times(planning, dmlops_add(dmlops_divide(sums, 4), items),
+        vector) >= INT64_C(2147483648))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1,
+            dmlops_plan_times(planning, 4, dmlops_add(sums, dmlops_plan_times(planning, 4, items))));
         return;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
@@ -5395,8 +4998,8 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     dmlops_plan_int_8 made_1;
     dmlops_plan_window_strides(planning, op, &made_1);
     dmlops_plan_WindowConstants words;
-    dmlops_plan_product_window(planning, op, found, &made_1, channels, dmlops_plan_first_of(planning, window,
-        &op->left), &words);
+    dmlops_plan_product_window(planning, op, found, &made_1, channels,
+        dmlops_plan_first_of(planning, window, &op->left), &words);
     int64_t tap_products = dmlops_gcd(channels, product->tile.depth);
     if (items > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
@@ -5415,8 +5018,8 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
 
 /* Chooses the tile, of cooperative matrices where these suit, with one tap or several, and the parts of k. False if
    there is too little to compute. */
-DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* given) {
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given) {
     if (!given->is_worth) {
         return 0;
     }
@@ -5614,13 +5217,13 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
 
 /* The tile, and k split into parts. There are partial sums also where cooperative matrices cannot store the output:
    storing bytes one by one takes atomics, which do not mix with them. */
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result) {
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result) {
     const dmlops_plan_Tensor * output = &op->output;
     int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
-    int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
-        dmlops_divide(INT64_C(2147483648), 16)));
+    int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8)
+        && (is_whole || (sums < dmlops_divide(INT64_C(2147483648), 16)));
     dmlops_plan_Rates rates;
     rates.arithmetic = 450;
     rates.latency = 210;
@@ -5674,8 +5277,8 @@ DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dml
 
 /* The packed right factor's stride in bytes along a dimension but that of channels, of which each group has so many
    with padding. */
-DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t
-    padded, int64_t d) {
+DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    int64_t padded, int64_t d) {
     const dmlops_plan_Tensor * right = &op->right;
     int64_t stride = dmlops_multiply(padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
         right->sizes.count)], op->factors.depth));
@@ -5687,8 +5290,8 @@ DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const
 }
 
 /* Packs both factors of a convolution, and multiplies them. */
-DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* given) {
+DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given) {
     const dmlops_plan_Tensor * right = &op->right;
     int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, op->factors.depth, 16), 16);
     dmlops_plan_Matrices found;
@@ -5710,8 +5313,9 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
     factors = found;
     factors.left = made_1;
     factors.right = made_3;
-    int64_t items = dmlops_add(dmlops_plan_left_items(planning, &found, 16), dmlops_plan_times(planning,
-        right->sizes.items[dmlops_item(planning, 0, right->sizes.count)], dmlops_divide(image, 16)));
+    int64_t items = dmlops_add(dmlops_plan_left_items(planning, &found, 16),
+        dmlops_plan_times(planning, right->sizes.items[dmlops_item(planning, 0, right->sizes.count)],
+        dmlops_divide(image, 16)));
     dmlops_plan_int_8 strides;
     strides.count = 0;
     for (int64_t d = 2; d < right->sizes.count; ++d) {
@@ -5732,8 +5336,8 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
 }
 
 /* The window along each of its dimensions: the definition's own, or that of a contraction. */
-DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result) {
+DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Sliding * sliding = &op->sliding;
     dmlops_plan_int_8 sizes;
@@ -5797,18 +5401,18 @@ DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlop
 /* The window of a description, and what else decides how threads work on it. Neighbors follow the last dimension unless
    channels are closer, of which each has its own elements: those of channels-last tensors. A channel group has so
    many `rows` of weights, or there are none. */
-DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result) {
+DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     int is_own = !factors->applies || ((factors->window.groups > 1) && (dmlops_max(rows, factors->depth) == 1));
-    int is_adjacent = (output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] > 1) &&
-        (output->strides.items[dmlops_item(planning, 1, output->strides.count)] == 1);
-    int is_across = !is_own || !is_adjacent || (tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]
-        >= tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)]);
+    int is_adjacent = (output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] > 1)
+        && (output->strides.items[dmlops_item(planning, 1, output->strides.count)] == 1);
+    int is_across = !is_own || !is_adjacent || (tensor->strides.items[dmlops_item(planning, 1,
+        tensor->strides.count)] >= tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)]);
     int64_t adjacent = is_across ? dmlops_subtract(output->sizes.count, 1) : 1;
     int64_t vector = dmlops_plan_aligned_vector(planning, tensor, adjacent);
     dmlops_plan_WindowAxis_8 made_1;
@@ -5837,18 +5441,19 @@ DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_
 }
 
 /* The extent that the windows of so many adjacent elements cover together. */
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t elements) {
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
+    int64_t elements) {
     return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), axis->step),
         dmlops_multiply(dmlops_subtract(axis->taps, 1), axis->tap)), dmlops_plan_rest(planning, axis)), axis->divisor),
         1);
 }
 
 /* The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled. */
-DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
-    from_end, int64_t unrolled, dmlops_plan_WindowAxis* result) {
+DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    int64_t from_end, int64_t unrolled, dmlops_plan_WindowAxis* result) {
     if (from_end < unrolled) {
-        *result = slide->axes.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(slide->axes.count, 1),
-            from_end), slide->axes.count)];
+        *result = slide->axes.items[dmlops_item(planning,
+            dmlops_subtract(dmlops_subtract(slide->axes.count, 1), from_end), slide->axes.count)];
         return;
     }
     result->taps = 1;
@@ -5898,36 +5503,36 @@ DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_
 }
 
 /* Whether registers can hold what a thread needs for a block: sums, taps, and elements of a row. */
-DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
-    dmlops_plan_Block* block) {
+DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    const dmlops_plan_Block* block) {
     const dmlops_plan_WindowAxis * down = &block->down;
     const dmlops_plan_WindowAxis * across = &block->across;
     int64_t channels = block->channels;
     if (dmlops_min(dmlops_min(down->step, down->tap), dmlops_min(across->step, across->tap)) < 1) {
         return 0;
     }
-    if ((dmlops_modulo(slide->channels, channels) > 0) || (!slide->is_across && (1 < channels && channels <
-        slide->channels))) {
+    if ((dmlops_modulo(slide->channels, channels) > 0)
+        || (!slide->is_across && (1 < channels && channels < slide->channels))) {
         return 0;
     }
-    if ((block->rows > dmlops_max(down->elements, dmlops_plan_alike(planning, down))) || (block->columns >
-        dmlops_max(across->elements, dmlops_plan_alike(planning, across)))) {
+    if ((block->rows > dmlops_max(down->elements, dmlops_plan_alike(planning, down)))
+        || (block->columns > dmlops_max(across->elements, dmlops_plan_alike(planning, across)))) {
         return 0;
     }
     if (dmlops_multiply(dmlops_multiply(block->rows, block->columns), block->loaded) > dmlops_max(16,
         dmlops_multiply(dmlops_plan_alike(planning, down), dmlops_plan_alike(planning, across)))) {
         return 0;
     }
-    int64_t line = dmlops_max(dmlops_plan_reach(planning, across, block->columns), dmlops_plan_reach(planning, down,
-        block->rows));
-    int64_t places = dmlops_add(dmlops_multiply(block->rows, block->columns), dmlops_multiply(down->taps,
-        across->taps));
+    int64_t line = dmlops_max(dmlops_plan_reach(planning, across, block->columns),
+        dmlops_plan_reach(planning, down, block->rows));
+    int64_t places = dmlops_add(dmlops_multiply(block->rows, block->columns),
+        dmlops_multiply(down->taps, across->taps));
     return dmlops_add(dmlops_multiply(channels, places), dmlops_multiply(block->loaded, line)) <= 128;
 }
 
 /* The block of a thread with which all threads together take the least time. */
-DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, dmlops_plan_Block*
-    result) {
+DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    dmlops_plan_Block* result) {
     int64_t most = dmlops_min(slide->axes.count, 2);
     int made_1 = 0;
     for (int64_t each_2 = 0; each_2 < slide->axes.count; ++each_2) {
@@ -5942,8 +5547,9 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
     for (int64_t unrolled = least; unrolled < dmlops_add(1, most); ++unrolled) {
         for (int64_t scale = 0; scale < 48; ++scale) {
             dmlops_plan_Block block;
-            dmlops_plan_block_at(planning, slide, unrolled, dmlops_shift(1, dmlops_modulo(scale, 3)), dmlops_shift(1,
-                dmlops_modulo(dmlops_divide(scale, 3), 4)), dmlops_add(1, dmlops_divide(scale, 12)), &block);
+            dmlops_plan_block_at(planning, slide, unrolled, dmlops_shift(1, dmlops_modulo(scale, 3)),
+                dmlops_shift(1, dmlops_modulo(dmlops_divide(scale, 3), 4)), dmlops_add(1, dmlops_divide(scale, 12)),
+                &block);
             if (dmlops_plan_is_held(planning, slide, &block)) {
                 dmlops_plan_Block made_4;
                 dmlops_plan_priced(planning, slide, &block, &made_4);
@@ -5960,8 +5566,8 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
 
 /* The block with its vectors, with threads to share it, and with its cost: the operations of a thread, times the
    threads, unless these are too few to keep a GPU busy. */
-DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
-    dmlops_plan_Block* block, dmlops_plan_Block* result) {
+DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    const dmlops_plan_Block* block, dmlops_plan_Block* result) {
     const dmlops_plan_WindowAxis * down = &block->down;
     const dmlops_plan_WindowAxis * across = &block->across;
     int64_t layers = block->layers;
@@ -5970,8 +5576,8 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
     int64_t stored = dmlops_gcd(slide->stored, block->channels);
     int64_t lead = 0;
     if (slide->is_across) {
-        apart = (block->unrolled > 0) ? dmlops_divide(dmlops_multiply(block->columns, across->step), across->divisor) :
-            1;
+        apart = (block->unrolled > 0) ? dmlops_divide(dmlops_multiply(block->columns, across->step), across->divisor)
+            : 1;
         vector = dmlops_gcd(slide->vector, dmlops_gcd(across->limit, apart));
         lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
             across->divisor), vector);
@@ -5980,8 +5586,8 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
     if (slide->is_packed && (stored < 4)) {
         stored = 1;
     }
-    int64_t blocks = dmlops_divide(slide->outputs, dmlops_multiply(dmlops_multiply(down->elements, across->elements),
-        block->channels));
+    int64_t blocks = dmlops_divide(slide->outputs,
+        dmlops_multiply(dmlops_multiply(down->elements, across->elements), block->channels));
     blocks = dmlops_plan_times(planning, blocks, dmlops_multiply(dmlops_plan_ceil_div(planning, down->elements,
         block->rows), dmlops_plan_ceil_div(planning, across->elements, block->columns)));
     int64_t shares = 1;
@@ -5992,12 +5598,13 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
     int64_t elements = dmlops_multiply(dmlops_multiply(block->rows, block->columns), block->channels);
     int64_t taps = dmlops_multiply(dmlops_plan_ceil_div(planning, down->taps, down->divisor),
         dmlops_plan_ceil_div(planning, across->taps, across->divisor));
-    int64_t loads = dmlops_multiply(dmlops_plan_reach(planning, down, block->rows), dmlops_plan_ceil_div(planning,
-        dmlops_multiply(dmlops_add(dmlops_plan_reach(planning, across, block->columns), lead), block->loaded), vector));
+    int64_t loads = dmlops_multiply(dmlops_plan_reach(planning, down, block->rows),
+        dmlops_plan_ceil_div(planning, dmlops_multiply(dmlops_add(dmlops_plan_reach(planning, across, block->columns),
+        lead), block->loaded), vector));
     int64_t weights = (slide->depth > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4, block->channels),
         down->taps), across->taps) : 0;
-    int64_t layer = dmlops_add(dmlops_add(dmlops_add(32, weights), dmlops_multiply(loads, dmlops_add(4,
-        dmlops_max(apart, vector)))), dmlops_multiply(elements, taps));
+    int64_t layer = dmlops_add(dmlops_add(dmlops_add(32, weights),
+        dmlops_multiply(loads, dmlops_add(4, dmlops_max(apart, vector)))), dmlops_multiply(elements, taps));
     int64_t work = dmlops_add(dmlops_add(64, dmlops_multiply(dmlops_divide(elements, stored), 4)),
         dmlops_multiply(dmlops_plan_ceil_div(planning, layers, shares), layer));
     int64_t cost = dmlops_multiply(dmlops_multiply(work, dmlops_add(20, dmlops_multiply(block->rows, block->columns))),
@@ -6012,21 +5619,21 @@ DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_pl
 }
 
 /* Whether the shader can slide the window of this description, which wants no other output. */
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes) {
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    int is_straight = (axes->count > 0) && !dmlops_plan_is_double(planning, &op->tensors) && (dmlops_add(axes->count,
-        2) == output->sizes.count);
+    int is_straight = (axes->count > 0) && !dmlops_plan_is_double(planning, &op->tensors)
+        && (dmlops_add(axes->count, 2) == output->sizes.count);
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* one = &op->tensors.items[place];
         int is_other = (place != shader->sliding.output) && one->is_output && one->is_present;
         is_straight = is_straight && !is_other;
     }
     if (factors->applies) {
-        is_straight = is_straight && dmlops_plan_has_channels_first(planning, factors, output) &&
-            (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
+        is_straight = is_straight && dmlops_plan_has_channels_first(planning, factors, output)
+            && (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
     }
     return is_straight;
 }
@@ -6034,8 +5641,8 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
 /* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
    that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require that all
    of the window is unrolled. */
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
     const dmlops_plan_Window * window = &op->factors.window;
     if (!op->factors.applies || (window->sizes.count == 0)) {
         return 0;
@@ -6053,8 +5660,8 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
         return 0;
     }
     int made_1 = 0;
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(dmlops_max(dmlops_subtract(axes.count, 2), 0), axes.count); ++each_2)
-        {
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(dmlops_max(dmlops_subtract(axes.count, 2), 0), axes.count);
+        ++each_2) {
         const dmlops_plan_WindowAxis* axis = &axes.items[each_2];
         made_1 = made_1 || (axis->divisor > 1);
     }
@@ -6069,21 +5676,22 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
 }
 
 /* The weights to load at once: as many as a block has channels if those of all are adjacent. */
-DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
-    dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits) {
+DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide,
+    const dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits) {
     const dmlops_plan_WindowAxis * down = &block->down;
     const dmlops_plan_WindowAxis * across = &block->across;
     int64_t taps = dmlops_multiply(block->down.taps, block->across.taps);
     int are_adjacent = (across->weightsStep == 1) && ((down->taps == 1) || (down->weightsStep == across->taps));
-    are_adjacent = are_adjacent && (words->items[dmlops_item(planning, 1, words->count)] == 0) &&
-        (words->items[dmlops_item(planning, 2, words->count)] == taps) && (bits >= 16);
+    are_adjacent = are_adjacent && (words->items[dmlops_item(planning, 1, words->count)] == 0)
+        && (words->items[dmlops_item(planning, 2, words->count)] == taps) && (bits >= 16);
     int is_whole = (block->layers == 1) && !slide->is_across;
     return (are_adjacent && is_whole) ? block->channels : 1;
 }
 
 /* One dispatch; False if windows do not fit. A contraction is `found` to be these matrices. */
-DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Matrices* found) {
+DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
+    const dmlops_plan_Matrices* found) {
     dmlops_plan_WindowAxis_8 axes;
     dmlops_plan_window_axes(planning, op, shader, &axes);
     if (!dmlops_plan_is_slid(planning, op, shader, &axes)) {
@@ -6110,8 +5718,9 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         const int64_t size = output->sizes.items[d];
         int64_t rows = ((d == axes.count) && (d > 1)) ? block.rows : 1;
         int64_t columns = (d == dmlops_add(axes.count, 1)) ? block.columns : 1;
-        dmlops_plan_int_8_append(planning, &counts, dmlops_plan_ceil_div(planning, size,
-            dmlops_multiply(dmlops_multiply(rows, columns), (d == 1) ? block.channels : 1)));
+        dmlops_plan_int_8_append(planning, &counts,
+            dmlops_plan_ceil_div(planning, size, dmlops_multiply(dmlops_multiply(rows, columns),
+            (d == 1) ? block.channels : 1)));
     }
     int64_t adjacent = slide.is_across ? dmlops_add(axes.count, 1) : 1;
     dmlops_plan_int_8 order;
@@ -6134,8 +5743,8 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
             op->tensors.count)];
         const dmlops_plan_Side * side = &found->left;
-        int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)] :
-            side->matrix;
+        int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)]
+            : side->matrix;
         int64_t first = dmlops_modulo(dmlops_plan_first_of(planning, &op->factors.window, tensor), INT64_C(4294967296));
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
@@ -6145,8 +5754,8 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_int_64_append(planning, &made_2, side->depth);
         dmlops_plan_int_64_append(planning, &made_2, side->matrix);
         dmlops_plan_int_64_extend(planning, &weights, made_2.count, made_2.items);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), dmlops_plan_weights_vector(planning, &slide,
-            &block, &weights, tensor->bits));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"),
+            dmlops_plan_weights_vector(planning, &slide, &block, &weights, tensor->bits));
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
@@ -6204,8 +5813,8 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
 
 /* Plans the products with the window's taps in the order of their positions on the right factor: a backward convolution
    with steps of 1 becomes a forward one. False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
+DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
     dmlops_plan_Window made_1;
     dmlops_plan_upright(planning, &op->factors.window, &made_1);
     dmlops_plan_Factors factors;
@@ -6221,8 +5830,8 @@ DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlo
 }
 
 /* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
-DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
-    is_cooperative) {
+DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes,
+    int is_cooperative) {
     (void)planning;
     if (is_cooperative && !of_bytes) {
         return (taps <= 9) ? 3 : 6;
@@ -6231,8 +5840,8 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
 }
 
 /* Slides the window over the input, or uses tiles. */
-DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
+DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
     dmlops_plan_Matrices found;
     dmlops_plan_windowed(planning, contraction, &found);
     int of_bytes = dmlops_plan_is_of_bytes(planning, contraction);
@@ -6240,8 +5849,8 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
         return 0;
     }
     int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
-    int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, contraction,
-        &found);
+    int is_cooperative = of_bytes ? has_byte_matrices
+        : dmlops_plan_suits_cooperative_matrix(planning, contraction, &found);
     int64_t taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
     int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
     int has_small_tiles = is_cooperative && (taps == 1);
@@ -6259,9 +5868,9 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
     int64_t source, const dmlops_plan_Lookup_8* lookups) {
     const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
-    if ((inner->strides.items[dmlops_item(planning, source, inner->strides.count)] != 1) ||
-        (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] != 0) ||
-        (inner->strides.items[dmlops_item(planning, -1, inner->strides.count)] != 1)) {
+    if ((inner->strides.items[dmlops_item(planning, source, inner->strides.count)] != 1)
+        || (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] != 0)
+        || (inner->strides.items[dmlops_item(planning, -1, inner->strides.count)] != 1)) {
         return 1;
     }
     int64_t run = dmlops_gcd(most, inner->size);
@@ -6304,8 +5913,8 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
 }
 
 /* Lookups that move by runs of that many elements. */
-DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const dmlops_plan_Lookup_8* lookups, int64_t
-    run, dmlops_plan_Lookup_8* result) {
+DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const dmlops_plan_Lookup_8* lookups,
+    int64_t run, dmlops_plan_Lookup_8* result) {
     result->count = 0;
     for (int64_t each_1 = 0; each_1 < lookups->count; ++each_1) {
         const dmlops_plan_Lookup* one = &lookups->items[each_1];
@@ -6328,8 +5937,8 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 }
 
 /* One dispatch. */
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader) {
     for (int64_t place = 0; place < op->bounds.count; ++place) {
         const int64_t bound = op->bounds.items[place];
         dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
@@ -6344,8 +5953,8 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     if (shader->is_fused) {
         dmlops_plan_Fused fused;
         dmlops_plan_define_activations(planning, op, shader, &fused);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION"), fused.words.items[dmlops_item(planning, 0,
-            fused.words.count)]);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION"),
+            fused.words.items[dmlops_item(planning, 0, fused.words.count)]);
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
         for (int64_t each_3 = dmlops_clip(1, fused.words.count); each_3 < dmlops_clip(3, fused.words.count); ++each_3) {
@@ -6366,8 +5975,8 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
 }
 
 /* Defines the types of tensors, of which runs of raw bits are moved as one, and binds them. */
-DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, int64_t run) {
+DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, int64_t run) {
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if (one->is_gathered && (place != 0)) {
@@ -6393,19 +6002,20 @@ DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dml
 }
 
 /* Whether a tensor is present and read at more than its first element. */
-DMLOPS_CALLED int dmlops_plan_has_dimensions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, int64_t place) {
-    return op->tensors.items[dmlops_item(planning, place, op->tensors.count)].is_present && (((one->single >> place) &
-        1) == 0);
+DMLOPS_CALLED int dmlops_plan_has_dimensions(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, int64_t place) {
+    return op->tensors.items[dmlops_item(planning, place, op->tensors.count)].is_present
+        && (((one->single >> place) & 1) == 0);
 }
 
 /* Rejects tensors with other dimensions than the one visited. */
-DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one) {
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one) {
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (dmlops_plan_has_dimensions(planning, op, one, place) && (tensor->strides.count !=
-            op->tensors.items[dmlops_item(planning, one->over, op->tensors.count)].sizes.count)) {
+        if (dmlops_plan_has_dimensions(planning, op, one, place)
+            && (tensor->strides.count != op->tensors.items[dmlops_item(planning, one->over,
+            op->tensors.count)].sizes.count)) {
             dmlops_out_refuse(planning, DMLOPS_REASON_RANK_MISMATCH, -1, tensor->strides.count);
             return;
         }
@@ -6413,8 +6023,8 @@ DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlo
 }
 
 /* By coordinates, in the memory order of the output. */
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars) {
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars) {
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
     const dmlops_plan_int_8 * sizes = &output->sizes;
     dmlops_plan_bind_tensors(planning, op, one, 1);
@@ -6427,12 +6037,13 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, order.count); ++each_1) {
         const int64_t place = order.items[each_1];
         if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
-            dmlops_plan_int_64_append(planning, &outer, output->strides.items[dmlops_item(planning, place,
-                output->strides.count)]);
+            dmlops_plan_int_64_append(planning, &outer,
+                output->strides.items[dmlops_item(planning, place, output->strides.count)]);
         }
     }
-    int64_t vector = dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning, inner,
-        sizes->count)], output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer);
+    int64_t vector = dmlops_plan_vector_width(planning, output->bits,
+        sizes->items[dmlops_item(planning, inner, sizes->count)],
+        output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer);
     if ((output->bits >= 32) && dmlops_plan_is_one_each(planning, dmlops_plan_element_count(planning, sizes))) {
         vector = 1;
     }
@@ -6447,13 +6058,13 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
         row.count = 0;
         for (int64_t each_2 = 0; each_2 < op->tensors.count; ++each_2) {
             const dmlops_plan_Tensor* tensor = &op->tensors.items[each_2];
-            dmlops_plan_int_16_append(planning, &row, tensor->is_present ? tensor->strides.items[dmlops_item(planning,
-                place, tensor->strides.count)] : 0);
+            dmlops_plan_int_16_append(planning, &row,
+                tensor->is_present ? tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] : 0);
         }
         for (int64_t each_3 = 0; each_3 < op->lists.count; ++each_3) {
             const dmlops_plan_int_8* array = &op->lists.items[each_3];
-            dmlops_plan_int_16_append(planning, &row, dmlops_plan_integer(planning, array->items[dmlops_item(planning,
-                place, array->count)]));
+            dmlops_plan_int_16_append(planning, &row,
+                dmlops_plan_integer(planning, array->items[dmlops_item(planning, place, array->count)]));
         }
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, (place == inner) ? dmlops_divide(size, vector) : size, &row, &made_4);
@@ -6486,8 +6097,8 @@ DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, int64_t ele
 }
 
 /* The dimensions of the tensor visited, merged. */
-DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, dmlops_plan_Loop_16* result) {
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, dmlops_plan_Loop_16* result) {
     dmlops_plan_check_ranks(planning, op, one);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
@@ -6498,8 +6109,9 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
         strides.count = 0;
         for (int64_t place = 0; place < op->tensors.count; ++place) {
             const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-            dmlops_plan_int_16_append(planning, &strides, dmlops_plan_has_dimensions(planning, op, one, place) ?
-                tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
+            dmlops_plan_int_16_append(planning, &strides,
+                dmlops_plan_has_dimensions(planning, op, one, place)
+                ? tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
         }
         dmlops_plan_Loop made_1;
         made_1.size = size;
@@ -6511,8 +6123,8 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
 }
 
 /* The elements of a tensor, of a vector of them along a loop, that are loaded at once, from a single word or vector. */
-DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
-    loops, int64_t place, int64_t along, int64_t vector) {
+DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits,
+    const dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector) {
     if (loops->items[dmlops_item(planning, along, loops->count)].strides.items[dmlops_item(planning, place,
         loops->items[dmlops_item(planning, along, loops->count)].strides.count)] != 1) {
         return 1;
@@ -6528,18 +6140,19 @@ DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int6
 }
 
 /* The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use. */
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Loop_16* loops, int64_t vector) {
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_Loop_16* loops, int64_t vector) {
     if ((vector > 1) && (loops->count <= dmlops_subtract(8, 2))) {
         for (int64_t along = 0; along < dmlops_subtract(loops->count, 1); ++along) {
             if (dmlops_modulo(loops->items[dmlops_item(planning, along, loops->count)].size, vector) == 0) {
                 for (int64_t place = 0; place < dmlops_subtract(op->tensors.count, 1); ++place) {
                     int is_repeated = loops->items[dmlops_item(planning, dmlops_subtract(loops->count, 1),
-                        loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning,
-                        dmlops_subtract(loops->count, 1), loops->count)].strides.count)] == 0;
+                        loops->count)].strides.items[dmlops_item(planning, place,
+                        loops->items[dmlops_item(planning, dmlops_subtract(loops->count, 1),
+                        loops->count)].strides.count)] == 0;
                     int64_t bits = op->tensors.items[dmlops_item(planning, place, op->tensors.count)].bits;
-                    if (!is_repeated && (dmlops_plan_loaded_at_once(planning, bits, loops, place, along, vector) ==
-                        vector)) {
+                    if (!is_repeated && (dmlops_plan_loaded_at_once(planning, bits, loops, place, along,
+                        vector) == vector)) {
                         return along;
                     }
                 }
@@ -6550,8 +6163,8 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
 }
 
 /* Loops over patches of at most this height and width, so that neighboring threads stay close along both dimensions. */
-DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
-    dmlops_plan_Loop* inner, int64_t height, int64_t width, dmlops_plan_Loop_16* result) {
+DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other,
+    const dmlops_plan_Loop* inner, int64_t height, int64_t width, dmlops_plan_Loop_16* result) {
     int64_t high = dmlops_gcd(height, other->size);
     int64_t wide = dmlops_gcd(width, inner->size);
     dmlops_plan_Loop_16 found;
@@ -6586,8 +6199,8 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
 /* The vectors, of `count`, that each of `threads` in a group loads before it computes any, given the bits that it loads
    for one, or stores if that is more: those that fit in VECTORS_BITS, if enough threads are left. All have the same
    number, since drivers postpone loads that are not always needed. */
-DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
-    threads) {
+DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved,
+    int64_t threads) {
     int64_t ahead = dmlops_plan_power_below(planning, dmlops_divide(256, moved), 4);
     while (planning->reason == DMLOPS_REASON_NONE && (ahead > 1)) {
         int64_t least = (dmlops_multiply(dmlops_multiply(2, ahead), moved) <= 256) ? 262144 : 1048576;
@@ -6605,9 +6218,9 @@ DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t width,
     dmlops_plan_Loop_16* result) {
     const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
-    int is_chosen = (inner->strides.items[dmlops_item(planning, 0, inner->strides.count)] == 1) &&
-        (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 0) &&
-        (inner->strides.items[dmlops_item(planning, -1, inner->strides.count)] == 1);
+    int is_chosen = (inner->strides.items[dmlops_item(planning, 0, inner->strides.count)] == 1)
+        && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 0)
+        && (inner->strides.items[dmlops_item(planning, -1, inner->strides.count)] == 1);
     if (!is_chosen || (loops->count < 2) || (loops->count >= 8) || (dmlops_modulo(inner->size, width) != 0)) {
         dmlops_plan_Loop_16_copy(result, loops);
         return;
@@ -6630,8 +6243,8 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
 }
 
 /* All elements of the output in step with their indices; runs of them are copied as one. */
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one) {
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one) {
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
     const dmlops_plan_Movement * movement = &op->movement;
     dmlops_plan_Loop_16 made_1;
@@ -6640,12 +6253,12 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
         const int64_t size = output->sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2, movement->strides.items[dmlops_item(planning, place,
-            movement->strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_2, movement->steps.items[dmlops_item(planning, place,
-            movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_2, output->strides.items[dmlops_item(planning, place,
-            output->strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2,
+            movement->strides.items[dmlops_item(planning, place, movement->strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2,
+            movement->steps.items[dmlops_item(planning, place, movement->steps.count)]);
+        dmlops_plan_int_16_append(planning, &made_2,
+            output->strides.items[dmlops_item(planning, place, output->strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
@@ -6666,8 +6279,8 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
 
 /* All tensors in step, since they have the sizes of the one visited, which may be stored from a coordinate in the
    output on. */
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars) {
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars) {
     dmlops_plan_int_64 words;
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < scalars->count; ++each_1) {
@@ -6678,9 +6291,9 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     if (one->is_placed) {
         for (int64_t place = 0; place < op->lists.items[dmlops_item(planning, 0, op->lists.count)].count; ++place) {
             const int64_t entry = op->lists.items[dmlops_item(planning, 0, op->lists.count)].items[place];
-            begin = dmlops_add(begin, dmlops_multiply(entry, op->tensors.items[dmlops_item(planning, -1,
-                op->tensors.count)].strides.items[dmlops_item(planning, place, op->tensors.items[dmlops_item(planning,
-                -1, op->tensors.count)].strides.count)]));
+            begin = dmlops_add(begin, dmlops_multiply(entry,
+                op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.items[dmlops_item(planning,
+                place, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.count)]));
         }
         dmlops_plan_int_64_append(planning, &words, begin);
     }
@@ -6690,9 +6303,9 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
 }
 
 /* The dispatch over runs of elements, from an offset in the output on. */
-DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, int64_t run, const dmlops_plan_int_64* scalars, int64_t
-    begin) {
+DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, int64_t run, const dmlops_plan_int_64* scalars,
+    int64_t begin) {
     dmlops_plan_bind_tensors(planning, op, one, run);
     int64_t bits = dmlops_multiply(run, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].bits);
     const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
@@ -6705,14 +6318,14 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     outer.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
-        dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, -1,
-            loop->strides.count)]);
+        dmlops_plan_int_64_append(planning, &outer,
+            loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]);
     }
     dmlops_plan_int_64_append(planning, &outer, begin);
-    int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
-        -1, inner->strides.count)], &outer);
-    if ((by_tuples && (bits > 8)) || ((bits >= 32) && dmlops_plan_is_one_each(planning, dmlops_plan_repeats(planning,
-        loops)))) {
+    int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size,
+        inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
+    if ((by_tuples && (bits > 8)) || ((bits >= 32)
+        && dmlops_plan_is_one_each(planning, dmlops_plan_repeats(planning, loops)))) {
         vector = 1;
     }
     int64_t other = gathers ? -1 : dmlops_plan_other_loop(planning, op, loops, vector);
@@ -6720,8 +6333,8 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         int64_t along = dmlops_subtract(loops->count, 1);
-        if ((other != -1) && (dmlops_plan_loaded_at_once(planning, tensor->bits, loops, place, other, vector) ==
-            vector)) {
+        if ((other != -1) && (dmlops_plan_loaded_at_once(planning, tensor->bits, loops, place, other,
+            vector) == vector)) {
             along = other;
         }
         int64_t width = dmlops_plan_loaded_at_once(planning, tensor->bits, loops, place, along, vector);
@@ -6804,10 +6417,10 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
     dmlops_plan_Extent* result) {
     dmlops_plan_int_8 order;
     dmlops_plan_outermost_first(planning, &output->sizes, &output->strides, &order);
-    int64_t columns = output->sizes.items[dmlops_item(planning, order.items[dmlops_item(planning,
-        dmlops_subtract(order.count, 1), order.count)], output->sizes.count)];
-    int64_t rows = output->sizes.items[dmlops_item(planning, order.items[dmlops_item(planning,
-        dmlops_subtract(order.count, 2), order.count)], output->sizes.count)];
+    int64_t columns = output->sizes.items[dmlops_item(planning,
+        order.items[dmlops_item(planning, dmlops_subtract(order.count, 1), order.count)], output->sizes.count)];
+    int64_t rows = output->sizes.items[dmlops_item(planning,
+        order.items[dmlops_item(planning, dmlops_subtract(order.count, 2), order.count)], output->sizes.count)];
     result->columns = columns;
     result->rows = rows;
     result->planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
@@ -6815,8 +6428,8 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
 }
 
 /* The pass that applies, by its place; NONE if none does. */
-DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader) {
     for (int64_t place = 0; place < shader->separable.count; ++place) {
         const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
         int64_t rank = op->separable.rank;
@@ -6833,52 +6446,54 @@ DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, con
 /* The words of shared memory that a tile takes. */
 DMLOPS_CALLED int64_t dmlops_plan_words_of_tile(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile,
     int64_t rank) {
-    int64_t entries = dmlops_add(dmlops_add(tile->columns, tile->rows), dmlops_multiply(tile->planes,
-        dmlops_subtract(rank, 2)));
-    int64_t of_planes = dmlops_plan_times(planning, tile->planes, dmlops_add(dmlops_multiply(2, tile->plane_taps),
-        dmlops_plan_times(planning, tile->rows, tile->span)));
+    int64_t entries = dmlops_add(dmlops_add(tile->columns, tile->rows),
+        dmlops_multiply(tile->planes, dmlops_subtract(rank, 2)));
+    int64_t of_planes = dmlops_plan_times(planning, tile->planes,
+        dmlops_add(dmlops_multiply(2, tile->plane_taps), dmlops_plan_times(planning, tile->rows, tile->span)));
     return dmlops_add(dmlops_plan_times(planning, entries, dmlops_add(tile->taps, 3)), of_planes);
 }
 
 /* The tiles of an output. */
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile, const
-    dmlops_plan_Extent* extent) {
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile,
+    const dmlops_plan_Extent* extent) {
     int64_t plane = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, extent->columns, tile->columns),
         dmlops_plan_ceil_div(planning, extent->rows, tile->rows));
     return dmlops_plan_times(planning, plane, dmlops_plan_ceil_div(planning, extent->planes, tile->planes));
 }
 
 /* The largest tile for which there is room and that leaves enough groups. */
-DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result) {
     dmlops_plan_int_8 order;
     dmlops_plan_outermost_first(planning, &output->sizes, &output->strides, &order);
     dmlops_plan_Extent extent;
     dmlops_plan_extent_of(planning, output, &extent);
     int64_t rank = order.count;
-    int64_t width = tensor->sizes.items[dmlops_item(planning, order.items[dmlops_item(planning, dmlops_subtract(rank,
-        1), order.count)], tensor->sizes.count)];
+    int64_t width = tensor->sizes.items[dmlops_item(planning,
+        order.items[dmlops_item(planning, dmlops_subtract(rank, 1), order.count)], tensor->sizes.count)];
     int64_t taps = 1;
     int64_t plane_taps = 1;
     for (int64_t place = 0; place < order.count; ++place) {
         const int64_t d = order.items[place];
-        if (one->is_sum && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] !=
-            output->sizes.items[dmlops_item(planning, d, output->sizes.count)])) {
-            int64_t own = dmlops_min(dmlops_add(dmlops_multiply(2, dmlops_plan_ceil_div(planning,
-                tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)],
+        if (one->is_sum && (tensor->sizes.items[dmlops_item(planning, d,
+            tensor->sizes.count)] != output->sizes.items[dmlops_item(planning, d, output->sizes.count)])) {
+            int64_t own = dmlops_min(dmlops_add(dmlops_multiply(2,
+                dmlops_plan_ceil_div(planning, tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)],
                 output->sizes.items[dmlops_item(planning, d, output->sizes.count)])), 2), 64);
             taps = dmlops_max(taps, own);
-            plane_taps = (place >= dmlops_subtract(rank, 2)) ? plane_taps : dmlops_min(dmlops_multiply(plane_taps,
-                own), 64);
+            plane_taps = (place >= dmlops_subtract(rank, 2)) ? plane_taps
+                : dmlops_min(dmlops_multiply(plane_taps, own), 64);
         }
     }
-    int64_t vector = (!one->is_sum || (output->bits == 8)) ? dmlops_plan_aligned_vector(planning, output,
+    int64_t vector = (!one->is_sum || (output->bits == 8))
+        ? dmlops_plan_aligned_vector(planning, output,
         order.items[dmlops_item(planning, dmlops_subtract(rank, 1), order.count)]) : 1;
     int64_t most = dmlops_min(128, dmlops_max(dmlops_divide(dmlops_multiply(512, extent.columns), width), 1));
-    int64_t columns = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, extent.columns,
-        dmlops_plan_ceil_div(planning, extent.columns, most)), vector), vector);
-    int64_t span = (one->by_axis && output->is_float) ? dmlops_add(dmlops_plan_ceil_div(planning,
-        dmlops_multiply(columns, width), extent.columns), taps) : 0;
+    int64_t columns = dmlops_multiply(dmlops_plan_ceil_div(planning,
+        dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns, most)), vector),
+        vector);
+    int64_t span = (one->by_axis && output->is_float)
+        ? dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(columns, width), extent.columns), taps) : 0;
     int64_t planes = dmlops_min(extent.planes, ((dmlops_modulo(extent.planes, 8) == 0) && (vector == 1)) ? 8 : 4);
     dmlops_plan_SeparableTile tile;
     tile.planes = planes;
@@ -6888,15 +6503,15 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     tile.taps = taps;
     tile.plane_taps = plane_taps;
     tile.span = span;
-    while (planning->reason == DMLOPS_REASON_NONE && ((tile.planes > 1) && (dmlops_plan_tiles_of(planning, &tile,
-        &extent) < 264))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((tile.planes > 1)
+        && (dmlops_plan_tiles_of(planning, &tile, &extent) < 264))) {
         dmlops_plan_SeparableTile made_1;
         made_1 = tile;
         made_1.planes = dmlops_divide(tile.planes, 2);
         tile = made_1;
     }
-    while (planning->reason == DMLOPS_REASON_NONE && ((tile.columns > vector) && (dmlops_plan_words_of_tile(planning,
-        &tile, rank) > 6144))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((tile.columns > vector)
+        && (dmlops_plan_words_of_tile(planning, &tile, rank) > 6144))) {
         dmlops_plan_SeparableTile made_2;
         made_2 = tile;
         made_2.columns = dmlops_multiply(dmlops_divide(tile.columns, dmlops_multiply(2, vector)), vector);
@@ -6905,8 +6520,9 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     dmlops_plan_SeparableTile larger;
     larger = tile;
     larger.rows = 2;
-    while (planning->reason == DMLOPS_REASON_NONE && ((larger.rows <= 16) && (dmlops_plan_words_of_tile(planning,
-        &larger, rank) <= 6144) && (dmlops_plan_tiles_of(planning, &larger, &extent) >= 264))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((larger.rows <= 16)
+        && (dmlops_plan_words_of_tile(planning, &larger, rank) <= 6144)
+        && (dmlops_plan_tiles_of(planning, &larger, &extent) >= 264))) {
         tile = larger;
         dmlops_plan_SeparableTile made_3;
         made_3 = tile;
@@ -6918,8 +6534,8 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
 }
 
 /* The macros of a pass, and its threads. */
-DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result) {
+DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one,
+    const dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result) {
     const dmlops_plan_Tensor * output = &tensors->items[dmlops_item(planning, one->output, tensors->count)];
     dmlops_plan_SeparableTile tile;
     dmlops_plan_separable_tile(planning, one, &tensors->items[dmlops_item(planning, one->tensor, tensors->count)],
@@ -6959,15 +6575,15 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     int64_t number = dmlops_plan_times(planning, rows->number, dmlops_plan_ceil_div(planning, rows->extent, extent));
     int64_t unroll = 8;
     int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_multiply(2, lanes) <= most) &&
-        (dmlops_plan_times(planning, number, lanes) < 32768))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_plan_times(planning, number, lanes) < 32768))) {
         unroll = dmlops_divide(unroll, 2);
         lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     }
     lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
     int64_t least = rows->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && (!rows->is_reread && (lanes > least) &&
-        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
+    while (planning->reason == DMLOPS_REASON_NONE && (!rows->is_reread && (lanes > least)
+        && (dmlops_plan_times(planning, number, lanes) >= 524288))) {
         lanes = dmlops_divide(lanes, 2);
     }
     int64_t rounds = dmlops_plan_ceil_div(planning, extent, dmlops_multiply(lanes, unroll));
@@ -6986,16 +6602,16 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, rows, rows->extent, &sharing);
     int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
-    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
-        sharing.unroll), 1024));
+    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent,
+        dmlops_multiply(dmlops_multiply(sharing.lanes, sharing.unroll), 1024));
     int64_t lanes = dmlops_plan_most_lanes(planning, rows);
     int64_t most = dmlops_multiply(lanes, sharing.unroll);
     int64_t least = rows->is_across ? most : dmlops_multiply(128, sharing.unroll);
     int64_t enough = rows->is_reread ? 132 : 512;
     int64_t long_ = rows->is_reread ? 20 : 12;
     if ((rows->extent > dmlops_multiply(lanes, long_)) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
-            rows->extent, least)), parts);
+        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
+            dmlops_plan_ceil_div(planning, rows->extent, least)), parts);
     }
     if (parts == 1) {
         return rows->extent;
@@ -7043,8 +6659,8 @@ DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_p
 }
 
 /* The number of coordinates along some dimensions, given as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
-    dimensions) {
+DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
+    int64_t dimensions) {
     int64_t count = 1;
     for (int64_t d = 0; d < sizes->count; ++d) {
         const int64_t size = sizes->items[d];
@@ -7056,9 +6672,10 @@ DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const d
 }
 
 /* Whether a tensor consists of contiguous, aligned vectors of that many elements along k. */
-DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t vector) {
-    int found = (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
-        (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], vector) == 0);
+DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    int64_t vector) {
+    int found = (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1)
+        && (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], vector) == 0);
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
         const int64_t size = tensor->sizes.items[each_1];
         const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
@@ -7069,14 +6686,15 @@ DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dml
 
 /* The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a single group may
    run; of cooperative matrices where these suit. */
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result) {
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone,
+    dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
     int64_t depth = tensors->items[dmlops_item(planning, one->weights,
-        tensors->count)].sizes.items[dmlops_item(planning, -1, tensors->items[dmlops_item(planning, one->weights,
-        tensors->count)].sizes.count)];
+        tensors->count)].sizes.items[dmlops_item(planning, -1,
+        tensors->items[dmlops_item(planning, one->weights, tensors->count)].sizes.count)];
     dmlops_plan_Matrices made_1;
     dmlops_plan_no_matrices(planning, &made_1);
     dmlops_plan_Matrices found;
@@ -7105,8 +6723,8 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
         tile = made_3.tile;
     }
     int64_t in_group = dmlops_divide(tile.rows, one->sums);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        in_group), dmlops_plan_ceil_div(planning, columns, tile.columns)), others);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
+        dmlops_plan_ceil_div(planning, rows, in_group), dmlops_plan_ceil_div(planning, columns, tile.columns)), others);
     int64_t threads = dmlops_plan_sums_threads(planning, &tile);
     dmlops_plan_Threads made_4;
     made_4.threads = is_alone ? threads : dmlops_plan_times(planning, groups, threads);
@@ -7122,19 +6740,20 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
 }
 
 /* Whether both factors consist of vectors of so many elements along k; intermediate tensors do. */
-DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, int64_t vector) {
+DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, int64_t vector) {
     return dmlops_plan_is_in_vectors(planning, &tensors->items[dmlops_item(planning, one->weights, tensors->count)],
-        vector) && ((one->tensor == -1) || dmlops_plan_is_in_vectors(planning, &tensors->items[dmlops_item(planning,
-        one->tensor, tensors->count)], vector));
+        vector) && ((one->tensor == -1) || dmlops_plan_is_in_vectors(planning,
+        &tensors->items[dmlops_item(planning, one->tensor, tensors->count)], vector));
 }
 
 /* Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and the tensors
    that products read are float16 in vectors of eight. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, int64_t columns) {
-    int are_float16 = dmlops_plan_is_float16(planning, &tensors->items[dmlops_item(planning, one->weights,
-        tensors->count)]) && ((one->tensor == -1) || dmlops_plan_is_float16(planning,
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, int64_t columns) {
+    int are_float16 = dmlops_plan_is_float16(planning,
+        &tensors->items[dmlops_item(planning, one->weights, tensors->count)])
+        && ((one->tensor == -1) || dmlops_plan_is_float16(planning,
         &tensors->items[dmlops_item(planning, one->tensor, tensors->count)]));
     int are_full = (one->sums <= 4) && (columns >= 5);
     int fits = are_float16 && dmlops_plan_are_in_vectors(planning, one, tensors, 8);
@@ -7259,8 +6878,8 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
         each = 1;
     } else {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_VECTOR"), sums->vector);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"),
+            (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_WAVE_OPERATIONS));
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), sums->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
@@ -7270,14 +6889,14 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
 }
 
 /* The sizes of the box that a pass visits. */
-DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
     if (one->box != -1) {
         *result = op->tensors.items[dmlops_item(planning, one->box, op->tensors.count)].sizes;
         return;
     }
-    *result = *(one->writes_kept ? &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)] :
-        &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)].sizes);
+    *result = *(one->writes_kept ? &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)]
+        : &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)].sizes);
     return;
 }
 
@@ -7295,8 +6914,8 @@ DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlop
 }
 
 /* Whether a pass writes an output that is present, or an intermediate tensor that is wanted. */
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
-    wanted) {
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there,
+    int64_t wanted) {
     (void)planning;
     return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
 }
@@ -7324,17 +6943,17 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
 
 /* All passes, if attention accesses these tensors of the description directly: it reads fewer intermediate ones, and
    other passes do not write what it writes. */
-DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
+DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    const dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t read = dmlops_plan_bit_of(planning, &sources->query, attention->query) | dmlops_plan_bit_of(planning,
-        &sources->key, attention->key);
+    int64_t read = dmlops_plan_bit_of(planning, &sources->query, attention->query)
+        | dmlops_plan_bit_of(planning, &sources->key, attention->key);
     read = read | dmlops_plan_bit_of(planning, &sources->value, attention->value);
     const dmlops_plan_Source * output = &sources->output;
     const dmlops_plan_Source * key = &sources->key_stored;
     const dmlops_plan_Source * value = &sources->value_stored;
-    int64_t written = (dmlops_plan_bit_of(planning, output, output->tensor) | dmlops_plan_bit_of(planning, key,
-        key->tensor)) | dmlops_plan_bit_of(planning, value, value->tensor);
+    int64_t written = (dmlops_plan_bit_of(planning, output, output->tensor)
+        | dmlops_plan_bit_of(planning, key, key->tensor)) | dmlops_plan_bit_of(planning, value, value->tensor);
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
@@ -7370,20 +6989,20 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops
 }
 
 /* The threads along each dimension of a tensor if each computes that many elements along one of them. */
-DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
-    axis, int64_t elements, dmlops_plan_int_8* result) {
+DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t axis,
+    int64_t elements, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 shape;
     shape.count = 0;
     dmlops_plan_int_8_extend(planning, &shape, sizes->count, sizes->items);
-    shape.items[dmlops_item(planning, axis, shape.count)] = dmlops_plan_ceil_div(planning,
-        shape.items[dmlops_item(planning, axis, shape.count)], elements);
+    shape.items[dmlops_item(planning, axis, shape.count)] =
+        dmlops_plan_ceil_div(planning, shape.items[dmlops_item(planning, axis, shape.count)], elements);
     *result = shape;
     return;
 }
 
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
-DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result) {
+DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
     dmlops_plan_Sources sources;
     dmlops_plan_no_sources(planning, &sources);
@@ -7487,8 +7106,8 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
     int64_t both = dmlops_shift(1, attention->key) | dmlops_shift(1, attention->value);
     for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
         const dmlops_plan_Pass* one = &every->items[each_1];
-        if ((one->number != attention->number) && ((one->reads & both) != 0) && dmlops_plan_is_needed(planning, one,
-            there, wanted)) {
+        if ((one->number != attention->number) && ((one->reads & both) != 0)
+            && dmlops_plan_is_needed(planning, one, there, wanted)) {
             return 1;
         }
     }
@@ -7497,8 +7116,9 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
 
 /* The tile of a pass of sums; empty for any other. If it `may_be_alone` in its recurrence, a single group may run all
    steps. */
-DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result) {
+DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone,
+    dmlops_plan_SumsTile* result) {
     for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
         const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
         if (sums->number == one->number) {
@@ -7516,8 +7136,8 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
 /* The dimensions that rows run along (`flag` 1), or the others (0), merged; at least one loop. They are `in_order`, or
    sorted by the strides of the tensor that rows are of. Strides are those of all tensors, 0 where all neighbors are
    the same element or if a tensor is not involved, and of that tensor again. */
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result) {
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result) {
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
     int64_t involved = (rows->read | rows->each) | rows->of_rows;
     dmlops_plan_Loop_16 loops;
@@ -7529,14 +7149,14 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
             strides.count = 0;
             for (int64_t place = 0; place < op->tensors.count; ++place) {
                 const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-                int is_along = tensor->is_present && (((involved >> place) & 1) == 1) && (((rows->single >> place) & 1)
-                    == 0);
-                dmlops_plan_int_16_append(planning, &strides, (is_along && (tensor->sizes.items[dmlops_item(planning,
-                    axis, tensor->sizes.count)] > 1)) ? tensor->strides.items[dmlops_item(planning, axis,
-                    tensor->strides.count)] : 0);
+                int is_along = tensor->is_present && (((involved >> place) & 1) == 1)
+                    && (((rows->single >> place) & 1) == 0);
+                dmlops_plan_int_16_append(planning, &strides,
+                    (is_along && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1))
+                    ? tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
             }
-            dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
-                source->strides.count)]);
+            dmlops_plan_int_16_append(planning, &strides,
+                source->strides.items[dmlops_item(planning, axis, source->strides.count)]);
             dmlops_plan_Loop made_1;
             made_1.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
             dmlops_plan_int_16_copy(&made_1.strides, &strides);
@@ -7578,8 +7198,8 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
 
 /* The macros of how tensors are accessed along a row, and the elements of a vector: adjacent ones in the rows' tensor
    and in all outputs of its size. */
-DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
+DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
     int64_t vector = 0;
     dmlops_plan_int_64 widths;
     widths.count = 0;
@@ -7589,18 +7209,19 @@ DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, cons
         others.count = 0;
         for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
             const dmlops_plan_Loop* loop = &kept->items[each_1];
-            dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, place,
-                loop->strides.count)]);
+            dmlops_plan_int_64_append(planning, &others,
+                loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
         }
         for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
             const dmlops_plan_Loop* loop = &reduced->items[each_2];
-            dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, place,
-                loop->strides.count)]);
+            dmlops_plan_int_64_append(planning, &others,
+                loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
         }
-        dmlops_plan_int_64_append(planning, &widths, dmlops_plan_vector_width(planning, tensor->bits,
-            reduced->items[dmlops_item(planning, -1, reduced->count)].size, reduced->items[dmlops_item(planning, -1,
-            reduced->count)].strides.items[dmlops_item(planning, place, reduced->items[dmlops_item(planning, -1,
-            reduced->count)].strides.count)], &others));
+        dmlops_plan_int_64_append(planning, &widths,
+            dmlops_plan_vector_width(planning, tensor->bits,
+            reduced->items[dmlops_item(planning, -1, reduced->count)].size,
+            reduced->items[dmlops_item(planning, -1, reduced->count)].strides.items[dmlops_item(planning, place,
+            reduced->items[dmlops_item(planning, -1, reduced->count)].strides.count)], &others));
         if (tensor->is_present && ((((rows->each >> place) & 1) == 1) || (place == rows->source))) {
             vector = dmlops_gcd(vector, widths.items[dmlops_item(planning, place, widths.count)]);
         }
@@ -7608,8 +7229,8 @@ DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, cons
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if ((((rows->read | rows->each) >> place) & 1) == 1) {
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), (widths.items[dmlops_item(planning,
-                place, widths.count)] >= vector) ? vector : 1);
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"),
+                (widths.items[dmlops_item(planning, place, widths.count)] >= vector) ? vector : 1);
         }
         if (((rows->read >> place) & 1) == 1) {
             int made_3 = 1;
@@ -7625,8 +7246,8 @@ DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, cons
 }
 
 /* One dispatch, or two if rows are split: one for totals of parts, and one for the outputs. */
-DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
         op->tensors.count)];
@@ -7660,15 +7281,15 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_out_refuse(planning, DMLOPS_REASON_REDUCTION_TOO_LARGE, -1, dmlops_plan_repeats(planning, &reduced));
         return;
     }
-    int is_across = (dmlops_plan_repeats(planning, &kept) > 1) && (kept.items[dmlops_item(planning, -1,
-        kept.count)].strides.items[dmlops_item(planning, -1, kept.items[dmlops_item(planning, -1,
-        kept.count)].strides.count)] < reduced.items[dmlops_item(planning, -1,
-        reduced.count)].strides.items[dmlops_item(planning, -1, reduced.items[dmlops_item(planning, -1,
-        reduced.count)].strides.count)]);
+    int is_across = (dmlops_plan_repeats(planning, &kept) > 1)
+        && (kept.items[dmlops_item(planning, -1, kept.count)].strides.items[dmlops_item(planning, -1,
+        kept.items[dmlops_item(planning, -1, kept.count)].strides.count)] < reduced.items[dmlops_item(planning, -1,
+        reduced.count)].strides.items[dmlops_item(planning, -1,
+        reduced.items[dmlops_item(planning, -1, reduced.count)].strides.count)]);
     dmlops_plan_int_16 steps;
     steps.count = 0;
-    for (int64_t each_5 = 0; each_5 < dmlops_clip(-1, reduced.items[dmlops_item(planning, -1,
-        reduced.count)].strides.count); ++each_5) {
+    for (int64_t each_5 = 0; each_5 < dmlops_clip(-1,
+        reduced.items[dmlops_item(planning, -1, reduced.count)].strides.count); ++each_5) {
         const int64_t stride = reduced.items[dmlops_item(planning, -1, reduced.count)].strides.items[each_5];
         dmlops_plan_int_16_append(planning, &steps, dmlops_modulo(stride, INT64_C(4294967296)));
     }
@@ -7721,11 +7342,12 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing.threads);
         dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing.lanes);
         dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing.unroll);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)((dmlops_modulo(shape.extent, sharing.extent) ==
-            0) && (dmlops_modulo(sharing.extent, vectors) == 0)));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"),
+            (int64_t)((dmlops_modulo(shape.extent, sharing.extent) == 0)
+            && (dmlops_modulo(sharing.extent, vectors) == 0)));
         if (has_totals) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)(dmlops_out_has(planning,
-                DMLOPS_CAPABILITY_WAVE_OPERATIONS) && (source->bits < 64)));
+            dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"),
+                (int64_t)(dmlops_out_has(planning, DMLOPS_CAPABILITY_WAVE_OPERATIONS) && (source->bits < 64)));
             dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
             dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)((place == 0) && (extent <= vectors)));
         }
@@ -7753,8 +7375,8 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
 
 /* The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors that are `copied`, as
    bits, are followed by copies as float16. Those that no output needs have none; their sizes may be meaningless. */
-DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
     dmlops_plan_int_64 firsts;
     firsts.count = 0;
@@ -7765,8 +7387,8 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? dmlops_plan_is_double(planning, &op->tensors) : kept->is_wide;
             dmlops_plan_int_8 made_1;
-            dmlops_plan_rows_left(planning, shader, sources, place, &op->kept_sizes.items[dmlops_item(planning, place,
-                op->kept_sizes.count)], &made_1);
+            dmlops_plan_rows_left(planning, shader, sources, place,
+                &op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)], &made_1);
             int64_t own = dmlops_plan_element_count(planning, &made_1);
             own = dmlops_multiply(own, wide ? 2 : 1);
             if (((copied >> place) & 1) == 1) {
@@ -7781,22 +7403,22 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
 }
 
 /* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
-DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
+DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 left;
     left.count = 0;
     dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
     if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
-        left.items[dmlops_item(planning, 2, left.count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
-            sizes->count)], sources->begin);
+        left.items[dmlops_item(planning, 2, left.count)] =
+            dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)], sources->begin);
     }
     *result = left;
     return;
 }
 
 /* The tables of the output that sums selected terms, if there is one and they have room. */
-DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result) {
+DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result) {
     const dmlops_plan_SparseSumPass * sparse_sum = &shader->sparse_sum;
     if ((sparse_sum->number == -1) || !op->tensors.items[dmlops_item(planning, sparse_sum->output,
         op->tensors.count)].is_present) {
@@ -7806,15 +7428,15 @@ DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlo
         return;
     }
     int64_t coordinates = 0;
-    for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, sparse_sum->output,
-        op->tensors.count)].sizes.count; ++d) {
+    for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, sparse_sum->output, op->tensors.count)].sizes.count;
+        ++d) {
         const int64_t size = op->tensors.items[dmlops_item(planning, sparse_sum->output,
             op->tensors.count)].sizes.items[d];
         coordinates = dmlops_add(coordinates, dmlops_multiply(size, (sparse_sum->tested >> d) & 1));
     }
     int64_t rows = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &op->terms), 32);
-    if (dmlops_plan_times(planning, dmlops_add(rows, dmlops_plan_ceil_div(planning, rows, 32)), coordinates) >
-        33554432) {
+    if (dmlops_plan_times(planning, dmlops_add(rows, dmlops_plan_ceil_div(planning, rows, 32)),
+        coordinates) > 33554432) {
         result->rows = 0;
         result->blocks = 0;
         result->coordinates = 0;
@@ -7833,8 +7455,8 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of_tables(dmlops_planning* planning, con
 }
 
 /* The constants that describe the tables to shaders; the tables start at word `first` of scratch. */
-DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const dmlops_plan_TermTables* tables, int64_t
-    first, dmlops_plan_int_8* result) {
+DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const dmlops_plan_TermTables* tables,
+    int64_t first, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 words;
     words.count = 0;
     dmlops_plan_int_8_append(planning, &words, first);
@@ -7855,8 +7477,8 @@ DMLOPS_CALLED int64_t dmlops_plan_elements_along(dmlops_planning* planning, int6
 }
 
 /* The dispatches, of a faster form if one applies; none if every output is absent. */
-DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader) {
     if (shader->map.over != -1) {
         dmlops_plan_map(planning, op, shader);
         return;
@@ -7892,8 +7514,8 @@ DMLOPS_CALLED void dmlops_plan_check_count(dmlops_planning* planning, const dmlo
 }
 
 /* The passes of a faster form in place of all of the definition's; false if none applies. */
-DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
+DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
     const dmlops_plan_ContractionPass * one = &shader->contraction;
     const dmlops_plan_Tensor_16 * tensors = &op->tensors;
     if (one->number != -1) {
@@ -7913,8 +7535,8 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
         if (op->factors.window.sizes.count > 0) {
             return dmlops_plan_convolutions(planning, op, shader, &contraction);
         }
-        return left->is_float ? dmlops_plan_products(planning, &contraction) : dmlops_plan_int8_products(planning,
-            &contraction);
+        return left->is_float ? dmlops_plan_products(planning, &contraction)
+            : dmlops_plan_int8_products(planning, &contraction);
     }
     if (shader->sliding.number != -1) {
         dmlops_plan_Matrices made_1;
@@ -7925,8 +7547,8 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
 }
 
 /* The definition's own passes. */
-DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
+DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
     dmlops_plan_PassSelection chosen;
     dmlops_plan_select_passes(planning, op, shader, &chosen);
     if (chosen.passes.count == 0) {
@@ -7962,9 +7584,9 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_int_8 sizes;
         sizes.count = 0;
         if (((chosen.led >> place) & 1) == 1) {
-            dmlops_plan_int_8_extend(planning, &sizes, op->kept_sizes.items[dmlops_item(planning, place,
-                op->kept_sizes.count)].count, op->kept_sizes.items[dmlops_item(planning, place,
-                op->kept_sizes.count)].items);
+            dmlops_plan_int_8_extend(planning, &sizes,
+                op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)].count,
+                op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)].items);
         }
         dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         dmlops_plan_int_8 made_2;
@@ -8015,8 +7637,8 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
 }
 
 /* The words of scratch in which the groups of sums count the steps of a recurrence, one for each pass. */
-DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning, const dmlops_plan_DefinitionShader*
-    shader, const dmlops_plan_PassSelection* chosen) {
+DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen) {
     int64_t groups = 0;
     for (int64_t place = 0; place < chosen->passes.count; ++place) {
         const dmlops_plan_Pass* one = &chosen->passes.items[place];
@@ -8031,9 +7653,9 @@ DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning, c
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
    if a single group runs them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
-    known) {
+DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
+    const dmlops_plan_CommonConstants* known) {
     int64_t place = 0;
     int64_t dispatches = 0;
     int64_t pending = 0;
@@ -8041,13 +7663,16 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         int64_t end = dmlops_add(place, 1);
         int64_t steps = 1;
         if (chosen->passes.items[dmlops_item(planning, place, chosen->passes.count)].is_along) {
-            steps = chosen->tiles.items[dmlops_item(planning, place, chosen->tiles.count)].is_alone ? 1 :
-                op->kept_sizes.items[dmlops_item(planning, chosen->passes.items[dmlops_item(planning, place,
-                chosen->passes.count)].target, op->kept_sizes.count)].items[dmlops_item(planning, 0,
-                op->kept_sizes.items[dmlops_item(planning, chosen->passes.items[dmlops_item(planning, place,
-                chosen->passes.count)].target, op->kept_sizes.count)].count)];
-            while (planning->reason == DMLOPS_REASON_NONE && ((end < chosen->passes.count) &&
-                chosen->passes.items[dmlops_item(planning, end, chosen->passes.count)].is_along)) {
+            steps = chosen->tiles.items[dmlops_item(planning, place, chosen->tiles.count)].is_alone ? 1
+                : op->kept_sizes.items[dmlops_item(planning,
+                chosen->passes.items[dmlops_item(planning, place, chosen->passes.count)].target,
+                op->kept_sizes.count)].items[dmlops_item(planning, 0,
+                op->kept_sizes.items[dmlops_item(planning,
+                chosen->passes.items[dmlops_item(planning, place, chosen->passes.count)].target,
+                op->kept_sizes.count)].count)];
+            while (planning->reason == DMLOPS_REASON_NONE
+                && ((end < chosen->passes.count) && chosen->passes.items[dmlops_item(planning, end,
+                chosen->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
             }
         }
@@ -8071,10 +7696,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     }
 }
 
-/* The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single group runs them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
-    known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits) {
+/* The dispatches of a pass, by its kind: of one step if it is recurrent,
+    or of all of them if a single group runs them. */
+DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
+    const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile,
+    int64_t step, int waits) {
     dmlops_plan_int_8 made_1;
     dmlops_plan_box_of(planning, op, one, &made_1);
     dmlops_plan_int_8 shape;
@@ -8085,8 +7712,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         return;
     }
     if (chosen->separable != -1) {
-        dmlops_plan_dispatch_separable(planning, op, &shader->separable.items[dmlops_item(planning, chosen->separable,
-            shader->separable.count)], known, one);
+        dmlops_plan_dispatch_separable(planning, op,
+            &shader->separable.items[dmlops_item(planning, chosen->separable, shader->separable.count)], known, one);
         return;
     }
     dmlops_plan_TermTables tables;
@@ -8105,8 +7732,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
         each = 2;
     }
-    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape), one->is_along ? dmlops_multiply(each,
-        shape.items[dmlops_item(planning, 0, shape.count)]) : each);
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape),
+        one->is_along ? dmlops_multiply(each, shape.items[dmlops_item(planning, 0, shape.count)]) : each);
     dmlops_plan_Threads threads;
     threads.threads = count;
     threads.in_group = 256;
@@ -8115,8 +7742,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_define_sums(planning, tile);
         threads = tile->threads;
     }
-    if ((chosen->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key) | dmlops_shift(1,
-        shader->attention.value))) != 0)) {
+    if ((chosen->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key)
+        | dmlops_shift(1, shader->attention.value))) != 0)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
     }
     dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &threads, waits);
@@ -8124,8 +7751,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
 
 /* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them. A pass that
    scatters is faster without: neighboring threads then write to neighboring places. */
-DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
+DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
     if (one->box != -1) {
         return 0;
     }
@@ -8134,13 +7761,13 @@ DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlo
     dmlops_plan_int_8 order;
     dmlops_plan_outermost_first(planning, shape, &made_1, &order);
     int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
-    return shader->writes_pairs && (dmlops_modulo(shape->items[dmlops_item(planning, inner, shape->count)], 2) == 0) &&
-        (dmlops_plan_element_count(planning, shape) >= 524288);
+    return shader->writes_pairs && (dmlops_modulo(shape->items[dmlops_item(planning, inner, shape->count)], 2) == 0)
+        && (dmlops_plan_element_count(planning, shape) >= 524288);
 }
 
 /* The strides that order what a pass visits: zeros keep the order of its dimensions. */
-DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result) {
+DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result) {
     if (one->writes_kept || (one->box != -1)) {
         result->count = 0;
         for (int64_t each_1 = 0; each_1 < shape->count; ++each_1) {
@@ -8159,9 +7786,9 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 }
 
 /* The dispatch of attention, and one that combines its parts. */
-DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen, const dmlops_plan_CommonConstants*
-    known, const dmlops_plan_Pass* one, int waits) {
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
+    const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, int waits) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
     const dmlops_plan_KeySplit * split = &chosen->split;
     dmlops_plan_int_8 sizes;
@@ -8183,8 +7810,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
 }
 
 /* The dispatch of an output, by taps along each axis, in place of pass `one`. */
-DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_SeparablePass* separable, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one) {
+DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_SeparablePass* separable, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one) {
     dmlops_plan_Threads threads;
     dmlops_plan_define_separable(planning, separable, &op->tensors, &threads);
     const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, separable->output,
@@ -8197,9 +7824,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, con
 }
 
 /* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_TermTables*
-    tables, const dmlops_plan_Pass* one, int waits) {
+DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
+    const dmlops_plan_TermTables* tables, const dmlops_plan_Pass* one, int waits) {
     const dmlops_plan_SparseSumPass * sparse_sum = &shader->sparse_sum;
     int64_t first = 0;
     for (int64_t place = 0; place < 2; ++place) {
@@ -8220,8 +7847,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, co
     }
     const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, sparse_sum->output,
         op->tensors.count)].sizes;
-    int64_t each = dmlops_plan_elements_along(planning, sizes->items[dmlops_item(planning, sparse_sum->axis,
-        sizes->count)]);
+    int64_t each = dmlops_plan_elements_along(planning,
+        sizes->items[dmlops_item(planning, sparse_sum->axis, sizes->count)]);
     dmlops_plan_int_8 shape;
     dmlops_plan_shape_of_threads(planning, sizes, sparse_sum->axis, each, &shape);
     int64_t count = dmlops_plan_element_count(planning, &shape);
@@ -8237,9 +7864,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, co
 
 /* A dispatch for `count` elements of a box from number `first` on, after its own macros. Elements of an output are
    numbered in memory order. */
-DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
-    int64_t first, const dmlops_plan_Threads* threads, int waits) {
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape,
+    int64_t count, int64_t first, const dmlops_plan_Threads* threads, int waits) {
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
@@ -8289,8 +7916,8 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("FLOATS"), (int64_t)op->input.is_float);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), op->coordinates.sizes.items[dmlops_item(planning, -1,
-        op->coordinates.sizes.count)]);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"),
+        op->coordinates.sizes.items[dmlops_item(planning, -1, op->coordinates.sizes.count)]);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 8);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_define_moved(planning, &op->input);
@@ -8348,8 +7975,8 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Loop_16 loops;
     dmlops_plan_merged_in_order(planning, &made_1, &loops);
     int is_line = (loops.count == 1) && (loops.items[dmlops_item(planning, 0,
-        loops.count)].strides.items[dmlops_item(planning, 0, loops.items[dmlops_item(planning, 0,
-        loops.count)].strides.count)] == 1);
+        loops.count)].strides.items[dmlops_item(planning, 0,
+        loops.items[dmlops_item(planning, 0, loops.count)].strides.count)] == 1);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, blocks, 256, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
@@ -8371,15 +7998,15 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.blocks = blocks;
     params.inputStateStride = op->state.strides.items[dmlops_item(planning, -1, op->state.strides.count)];
     params.outputStateGiven = (int64_t)following->is_present;
-    params.outputStateStride = following->is_present ? following->strides.items[dmlops_item(planning, -1,
-        following->strides.count)] : 0;
+    params.outputStateStride = following->is_present
+        ? following->strides.items[dmlops_item(planning, -1, following->strides.count)] : 0;
     dmlops_plan_Dimension_16_copy(&params.dimensions, &made_6);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
-    decreasing, dmlops_plan_Lines* result) {
+DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis,
+    int decreasing, dmlops_plan_Lines* result) {
     int64_t stride = tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)];
     if (decreasing) {
         result->start = dmlops_multiply(dmlops_subtract(tensor->sizes.items[dmlops_item(planning, axis,
@@ -8393,8 +8020,9 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
 }
 
 /* Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16 bytes. */
-DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
-    dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops) {
+DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment,
+    const dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length,
+    const dmlops_plan_Loop_16* loops) {
     (void)planning;
     if ((dmlops_abs(source->step) != 1) || (dmlops_abs(target->step) != 1)) {
         return 1;
@@ -8442,8 +8070,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     totals.entry = 0;
     if (segments > 1) {
         dmlops_plan_Buffer made_2;
-        made_2 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(count, segments), (op->input.bits == 64)
-            ? 8 : 4), 0);
+        made_2 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(count, segments),
+            (op->input.bits == 64) ? 8 : 4), 0);
         totals = made_2;
     } else {
         if (dmlops_multiply(length, op->input.bits) <= 2048) {
@@ -8455,8 +8083,9 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
             each = dmlops_divide(256, op->input.bits);
             items = 8;
         }
-        while (planning->reason == DMLOPS_REASON_NONE && ((each < threads) && (dmlops_multiply(dmlops_multiply(2,
-            each), length) <= dmlops_multiply(threads, items)))) {
+        while (planning->reason == DMLOPS_REASON_NONE
+            && ((each < threads) && (dmlops_multiply(dmlops_multiply(2, each), length) <= dmlops_multiply(threads,
+            items)))) {
             each = dmlops_multiply(2, each);
         }
     }
@@ -8507,8 +8136,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
 }
 
 /* The stages, each of which takes a dispatch. */
-DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
-    result) {
+DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few,
+    dmlops_plan_int_64* result) {
     if (is_alone) {
         result->count = 0;
         dmlops_plan_int_64_append(planning, result, 5);
@@ -8543,12 +8172,12 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         const int64_t size = op->output.sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2, op->input.strides.items[dmlops_item(planning, place,
-            op->input.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2,
+            op->input.strides.items[dmlops_item(planning, place, op->input.strides.count)]);
         dmlops_plan_int_16_append(planning, &made_2, 0);
         dmlops_plan_int_16_append(planning, &made_2, 0);
-        dmlops_plan_int_16_append(planning, &made_2, op->output.strides.items[dmlops_item(planning, place,
-            op->output.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2,
+            op->output.strides.items[dmlops_item(planning, place, op->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
@@ -8563,12 +8192,12 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_16 made_5;
         made_5.count = 0;
         dmlops_plan_int_16_append(planning, &made_5, 0);
-        dmlops_plan_int_16_append(planning, &made_5, movement->steps.items[dmlops_item(planning, place,
-            movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_5, op->updates.strides.items[dmlops_item(planning, place,
-            op->updates.strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_5, movement->strides.items[dmlops_item(planning, place,
-            movement->strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_5,
+            movement->steps.items[dmlops_item(planning, place, movement->steps.count)]);
+        dmlops_plan_int_16_append(planning, &made_5,
+            op->updates.strides.items[dmlops_item(planning, place, op->updates.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_5,
+            movement->strides.items[dmlops_item(planning, place, movement->strides.count)]);
         dmlops_plan_Loop made_6;
         made_6.size = size;
         dmlops_plan_int_16_copy(&made_6.strides, &made_5);
@@ -8684,8 +8313,8 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     int64_t tile = dmlops_divide(16384, dmlops_plan_key_bytes(planning, op));
     int64_t reduced = (length <= tile) ? 16 : 4;
-    if ((length > 128) && (dmlops_multiply(op->count, reduced) <= length) && (op->count <=
-        dmlops_plan_most_threads(planning, op))) {
+    if ((length > 128) && (dmlops_multiply(op->count, reduced) <= length)
+        && (op->count <= dmlops_plan_most_threads(planning, op))) {
         dmlops_plan_select(planning, op, &loops);
     } else {
         dmlops_plan_sort(planning, op, &loops, dmlops_min(dmlops_plan_tile_of(planning, length), tile));
@@ -8714,8 +8343,8 @@ DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_
 }
 
 /* A dispatch's resources. */
-DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op, const
-    dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, dmlops_plan_TopKResources* result) {
+DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, dmlops_plan_TopKResources* result) {
     (void)planning;
     result->input = op->input.buffer;
     result->entries = *source;
@@ -8726,9 +8355,9 @@ DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops
 }
 
 /* A dispatch's constants, for whole lines. */
-DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops_plan_TopK* op, const
-    dmlops_plan_Loop_16* loops, int64_t count, const dmlops_plan_Groups* groups, int64_t kept, int64_t parts, int64_t
-    part, int64_t span, dmlops_plan_TopKParams* result) {
+DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Loop_16* loops, int64_t count, const dmlops_plan_Groups* groups, int64_t kept, int64_t parts,
+    int64_t part, int64_t span, dmlops_plan_TopKParams* result) {
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_dimensions(planning, loops, &made_1);
     result->count = count;
@@ -8747,12 +8376,12 @@ DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops
 
 /* The whole line if a group can take it, by more threads if lines are few; otherwise parts. There are more threads than
    elements wanted, so that few pass the bound. */
-DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length, int64_t
-    lines, dmlops_plan_Division* result) {
+DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length,
+    int64_t lines, dmlops_plan_Division* result) {
     int64_t wanted = op->count;
     int64_t most = dmlops_plan_most_threads(planning, op);
-    int64_t least = dmlops_max(64, dmlops_min(dmlops_plan_tile_of(planning, dmlops_add(wanted, dmlops_divide(wanted,
-        2))), most));
+    int64_t least = dmlops_max(64, dmlops_min(dmlops_plan_tile_of(planning,
+        dmlops_add(wanted, dmlops_divide(wanted, 2))), most));
     if (length <= dmlops_multiply(most, 32)) {
         int64_t sharing = dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length, 32));
         if (dmlops_plan_times(planning, lines, sharing) < 32768) {
@@ -8773,24 +8402,25 @@ DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_pl
 
 /* Lines per group, with `threads` threads each: several only if they are interleaved, and span at most `TOP_K_ABREAST`
    bytes. */
-DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op, const
-    dmlops_plan_Loop_16* loops, int64_t threads) {
+DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Loop_16* loops, int64_t threads) {
     if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
         loops->items[dmlops_item(planning, -1, loops->count)].strides.count)] != 1) {
         return 1;
     }
     int64_t lines = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines), op->input.bits) <=
-        256) && (dmlops_multiply(dmlops_multiply(2, lines), threads) <= dmlops_plan_most_threads(planning, op)) &&
-        (lines < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines),
+        op->input.bits) <= 256) && (dmlops_multiply(dmlops_multiply(2, lines),
+        threads) <= dmlops_plan_most_threads(planning, op))
+        && (lines < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
         lines = dmlops_multiply(2, lines);
     }
     return lines;
 }
 
 /* Dispatches that select from lines or parts of them, then from what is left, until each line is one part. */
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
-    loops) {
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Loop_16* loops) {
     int64_t wanted = op->count;
     int64_t count = dmlops_plan_repeats(planning, loops);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
@@ -8816,15 +8446,15 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         target = nothing;
         if (!is_last) {
             dmlops_plan_Buffer made_1;
-            dmlops_plan_room_for(planning, op, dmlops_plan_times(planning, dmlops_plan_times(planning, count,
-                division.parts), wanted), &made_1);
+            dmlops_plan_room_for(planning, op, dmlops_plan_times(planning,
+                dmlops_plan_times(planning, count, division.parts), wanted), &made_1);
             target = made_1;
         }
         dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), (int64_t)is_first);
         dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
         dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_plan_ceil_div(planning, division.length,
-            division.threads));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"),
+            dmlops_plan_ceil_div(planning, division.length, division.threads));
         dmlops_out_define(planning, "", DMLOPS_TEXT("EACH"), (dmlops_multiply(2, wanted) <= division.threads) ? 1 : 2);
         dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
         dmlops_plan_TopKResources made_2;
@@ -8848,16 +8478,16 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
 }
 
 /* A dispatch that sorts tiles, and one for each time that the number of runs is halved. */
-DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
-    loops, int64_t tile) {
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_Loop_16* loops, int64_t tile) {
     int64_t axis = op->axis;
     int64_t wanted = op->count;
     int64_t length = op->input.sizes.items[dmlops_item(planning, axis, op->input.sizes.count)];
     int64_t count = dmlops_plan_repeats(planning, loops);
     int64_t items = dmlops_min(16, tile);
     int64_t threads = dmlops_divide(tile, items);
-    while (planning->reason == DMLOPS_REASON_NONE && ((items > 2) && (dmlops_multiply(2, threads) <= 512) &&
-        (dmlops_plan_times(planning, count, threads) < 32768))) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((items > 2) && (dmlops_multiply(2, threads) <= 512)
+        && (dmlops_plan_times(planning, count, threads) < 32768))) {
         items = dmlops_divide(items, 2);
         threads = dmlops_multiply(2, threads);
     }
@@ -8873,8 +8503,8 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     target.member = -2;
     target.entry = 0;
     if (runs > 1) {
-        int64_t room = dmlops_plan_times(planning, count, dmlops_plan_times(planning, dmlops_plan_tile_of(planning,
-            runs), kept));
+        int64_t room = dmlops_plan_times(planning, count,
+            dmlops_plan_times(planning, dmlops_plan_tile_of(planning, runs), kept));
         dmlops_plan_Buffer made_1;
         dmlops_plan_room_for(planning, op, room, &made_1);
         source = made_1;
@@ -8910,8 +8540,9 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         target = previous;
         int64_t run = kept;
         kept = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, count, dmlops_plan_ceil_div(planning,
-            runs, 2)), dmlops_plan_ceil_div(planning, kept, block));
+        int64_t blocks = dmlops_plan_times(planning,
+            dmlops_plan_times(planning, count, dmlops_plan_ceil_div(planning, runs, 2)),
+            dmlops_plan_ceil_div(planning, kept, block));
         dmlops_plan_Groups made_5;
         dmlops_plan_grid(planning, dmlops_plan_times(planning, blocks, block), block, 1, &made_5);
         groups = made_5;
@@ -9296,7 +8927,7 @@ DMLOPS_CALLED void dmlops_set_movement(
 static inline void dmlops_plan_with_TopK(
     dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
     dmlops_plan_TopK op;
-    dmlops_plan_TopK_empty(&op);
+    memset(&op, 0, sizeof op);
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
     dmlops_plan_top_k(planning, &op);
@@ -9305,7 +8936,7 @@ static inline void dmlops_plan_with_TopK(
 static inline void dmlops_plan_with_Scatter(
     dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
     dmlops_plan_Scatter op;
-    dmlops_plan_Scatter_empty(&op);
+    memset(&op, 0, sizeof op);
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
     dmlops_set_movement(
@@ -9316,7 +8947,7 @@ static inline void dmlops_plan_with_Scatter(
 static inline void dmlops_plan_with_Scan(
     dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
     dmlops_plan_Scan op;
-    dmlops_plan_Scan_empty(&op);
+    memset(&op, 0, sizeof op);
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
     dmlops_plan_scan(planning, &op);
@@ -9325,7 +8956,7 @@ static inline void dmlops_plan_with_Scan(
 static inline void dmlops_plan_with_Philox(
     dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
     dmlops_plan_Philox op;
-    dmlops_plan_Philox_empty(&op);
+    memset(&op, 0, sizeof op);
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
     dmlops_plan_philox(planning, &op);
@@ -9334,7 +8965,7 @@ static inline void dmlops_plan_with_Philox(
 static inline void dmlops_plan_with_Nonzero(
     dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
     dmlops_plan_Nonzero op;
-    dmlops_plan_Nonzero_empty(&op);
+    memset(&op, 0, sizeof op);
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
     dmlops_plan_nonzero(planning, &op);
@@ -9343,7 +8974,7 @@ static inline void dmlops_plan_with_Nonzero(
 static inline void dmlops_plan_with_Definition(
     dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
     dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
+    memset(&op, 0, sizeof op);
     op.tensors.count = inputs->tensor_count;
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);

@@ -14,26 +14,12 @@ from dmlgen.outputs.c_rules import ProgramView
 from dmlgen.outputs.hlsl_definition.static import Static
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_types import hlsl_type
-from dmlgen.outputs.planner_inputs import PlannerInputs, planner_inputs
+from dmlgen.outputs.planner_inputs import PlannerInputs, PlannerTensor, planner_inputs
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, types
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.schedule import Schedule
-
-
-@dataclass(frozen=True)
-class TensorView:
-    """A tensor for a planner: the field of the record where it goes, the prefix of its macros, its member by
-    position, and its index in an array of tensors: None for the current one."""
-
-    field: str
-    macro: str
-    place: int
-    entry: int | None
-    as_bits: bool
-    output: bool
-    held: bool
 
 
 @dataclass(frozen=True)
@@ -48,7 +34,7 @@ class ShaderView:
 
     record: str
     planner: str
-    tensors: tuple[TensorView, ...]
+    tensors: tuple[PlannerTensor, ...]
     programs: tuple[ProgramView, ...]
     start: int
     trace: int = 0
@@ -216,7 +202,7 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
     view = ShaderView(
         record=inputs.record,
         planner=inputs.planner,
-        tensors=tuple(_tensors(operator, inputs)),
+        tensors=inputs.tensors,
         programs=tuple(code.programs),
         start=start,
         trace=trace,
@@ -239,17 +225,3 @@ def _left(registry: Registry, operator: Operator, inputs: PlannerInputs) -> tupl
 def _place(operator: Operator, member: str) -> int:
     """The position of a member."""
     return operator.members.index(operator.member[member])
-
-
-def _tensors(operator: Operator, inputs: PlannerInputs) -> Iterator[TensorView]:
-    for number, one in enumerate(inputs.tensors):
-        member = operator.member[one.node.name]
-        yield TensorView(
-            field=f"tensors.items[{number}]" if one.field == "tensors" else one.field,
-            macro=one.macro,
-            place=operator.members.index(member),
-            entry=0 if member.count is None else one.node.place,
-            as_bits=one.as_bits,
-            output=member.role == "output",
-            held=one.is_held,
-        )

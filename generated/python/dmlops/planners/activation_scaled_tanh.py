@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, pair, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(1, True, 0, False, False),
@@ -25,17 +19,16 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["uint2 alpha", "uint2 beta"]
 
-TENSOR0 = absent("ACTIVATION_SCALED_TANH", "InputTensor", "INPUT")
-TENSOR1 = absent("ACTIVATION_SCALED_TANH", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 @np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         elements=[

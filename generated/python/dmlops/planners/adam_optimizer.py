@@ -7,43 +7,29 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, bits, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Rows,
-    RowsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
     rows=RowsPass(0, 5, 31, 16, 224, 0, 0, 1, 0),
 )
 
-TENSOR0 = absent("ADAM_OPTIMIZER", "InputParametersTensor", "INPUT_PARAMETERS")
-TENSOR1 = absent("ADAM_OPTIMIZER", "InputFirstMomentTensor", "INPUT_FIRST_MOMENT")
-TENSOR2 = absent("ADAM_OPTIMIZER", "InputSecondMomentTensor", "INPUT_SECOND_MOMENT")
-TENSOR3 = absent("ADAM_OPTIMIZER", "GradientTensor", "GRADIENT")
-TENSOR4 = absent("ADAM_OPTIMIZER", "TrainingStepTensor", "TRAINING_STEP")
-TENSOR5 = absent("ADAM_OPTIMIZER", "OutputParametersTensor", "OUTPUT_PARAMETERS")
-TENSOR6 = absent("ADAM_OPTIMIZER", "OutputFirstMomentTensor", "OUTPUT_FIRST_MOMENT")
-TENSOR7 = absent("ADAM_OPTIMIZER", "OutputSecondMomentTensor", "OUTPUT_SECOND_MOMENT")
+OPERANDS = [
+    Operand("InputParametersTensor", "INPUT_PARAMETERS"),
+    Operand("InputFirstMomentTensor", "INPUT_FIRST_MOMENT"),
+    Operand("InputSecondMomentTensor", "INPUT_SECOND_MOMENT"),
+    Operand("GradientTensor", "GRADIENT"),
+    Operand("TrainingStepTensor", "TRAINING_STEP"),
+    Operand("OutputParametersTensor", "OUTPUT_PARAMETERS"),
+    Operand("OutputFirstMomentTensor", "OUTPUT_FIRST_MOMENT"),
+    Operand("OutputSecondMomentTensor", "OUTPUT_SECOND_MOMENT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputParametersTensor),
-        tensor_of(TENSOR1, desc.InputFirstMomentTensor),
-        tensor_of(TENSOR2, desc.InputSecondMomentTensor),
-        tensor_of(TENSOR3, desc.GradientTensor),
-        tensor_of(TENSOR4, desc.TrainingStepTensor),
-        tensor_of(TENSOR5, desc.OutputParametersTensor),
-        tensor_of(TENSOR6, desc.OutputFirstMomentTensor),
-        tensor_of(TENSOR7, desc.OutputSecondMomentTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         numbers=[

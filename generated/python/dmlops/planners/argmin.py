@@ -6,31 +6,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Rows,
-    RowsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 1, 0, 0, 2, 2, 2, 3),
 )
 
-TENSOR0 = absent("ARGMIN", "InputTensor", "INPUT")
-TENSOR1 = absent("ARGMIN", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         rows=Rows(

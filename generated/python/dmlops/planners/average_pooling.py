@@ -7,18 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Frame,
-    Pass,
-    Sliding,
-    SlidingPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Frame, Pass, Sliding, SlidingPass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
@@ -29,16 +20,15 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(1, 0, 1, -1),
 )
 
-TENSOR0 = absent("AVERAGE_POOLING", "InputTensor", "INPUT")
-TENSOR1 = absent("AVERAGE_POOLING", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes[2:]
     number = tuple(
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)

@@ -7,16 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, activations, bits, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Rows,
-    RowsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, activations, bits, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
     is_fused=True,
@@ -24,24 +17,19 @@ SHADER = DefinitionShader(
     rows=RowsPass(0, 5, 31, 0, 32, 0, 0, 1, 0),
 )
 
-TENSOR0 = absent("BATCH_NORMALIZATION", "InputTensor", "INPUT")
-TENSOR1 = absent("BATCH_NORMALIZATION", "MeanTensor", "MEAN")
-TENSOR2 = absent("BATCH_NORMALIZATION", "VarianceTensor", "VARIANCE")
-TENSOR3 = absent("BATCH_NORMALIZATION", "ScaleTensor", "SCALE")
-TENSOR4 = absent("BATCH_NORMALIZATION", "BiasTensor", "BIAS")
-TENSOR5 = absent("BATCH_NORMALIZATION", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("MeanTensor", "MEAN"),
+    Operand("VarianceTensor", "VARIANCE"),
+    Operand("ScaleTensor", "SCALE"),
+    Operand("BiasTensor", "BIAS"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.MeanTensor),
-        tensor_of(TENSOR2, desc.VarianceTensor),
-        tensor_of(TENSOR3, desc.ScaleTensor),
-        tensor_of(TENSOR4, desc.BiasTensor),
-        tensor_of(TENSOR5, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         numbers=[bits(f.single(desc.Epsilon))],

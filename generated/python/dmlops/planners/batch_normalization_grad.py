@@ -7,43 +7,29 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, bits, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Rows,
-    RowsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 31, 0, 32, 192, 2, 1, 0),
 )
 
-TENSOR0 = absent("BATCH_NORMALIZATION_GRAD", "InputTensor", "INPUT")
-TENSOR1 = absent("BATCH_NORMALIZATION_GRAD", "InputGradientTensor", "INPUT_GRADIENT")
-TENSOR2 = absent("BATCH_NORMALIZATION_GRAD", "MeanTensor", "MEAN")
-TENSOR3 = absent("BATCH_NORMALIZATION_GRAD", "VarianceTensor", "VARIANCE")
-TENSOR4 = absent("BATCH_NORMALIZATION_GRAD", "ScaleTensor", "SCALE")
-TENSOR5 = absent("BATCH_NORMALIZATION_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
-TENSOR6 = absent("BATCH_NORMALIZATION_GRAD", "OutputScaleGradientTensor", "OUTPUT_SCALE_GRADIENT")
-TENSOR7 = absent("BATCH_NORMALIZATION_GRAD", "OutputBiasGradientTensor", "OUTPUT_BIAS_GRADIENT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("InputGradientTensor", "INPUT_GRADIENT"),
+    Operand("MeanTensor", "MEAN"),
+    Operand("VarianceTensor", "VARIANCE"),
+    Operand("ScaleTensor", "SCALE"),
+    Operand("OutputGradientTensor", "OUTPUT_GRADIENT"),
+    Operand("OutputScaleGradientTensor", "OUTPUT_SCALE_GRADIENT"),
+    Operand("OutputBiasGradientTensor", "OUTPUT_BIAS_GRADIENT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.InputGradientTensor),
-        tensor_of(TENSOR2, desc.MeanTensor),
-        tensor_of(TENSOR3, desc.VarianceTensor),
-        tensor_of(TENSOR4, desc.ScaleTensor),
-        tensor_of(TENSOR5, desc.OutputGradientTensor),
-        tensor_of(TENSOR6, desc.OutputScaleGradientTensor),
-        tensor_of(TENSOR7, desc.OutputBiasGradientTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         numbers=[bits(f.single(desc.Epsilon))],

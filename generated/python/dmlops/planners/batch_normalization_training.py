@@ -8,16 +8,9 @@ from math import prod
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, activations, bits, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Rows,
-    RowsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, activations, bits, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
     is_fused=True,
@@ -25,26 +18,20 @@ SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 15, 0, 16, 96, 4, 1, 0),
 )
 
-TENSOR0 = absent("BATCH_NORMALIZATION_TRAINING", "InputTensor", "INPUT")
-TENSOR1 = absent("BATCH_NORMALIZATION_TRAINING", "ScaleTensor", "SCALE")
-TENSOR2 = absent("BATCH_NORMALIZATION_TRAINING", "BiasTensor", "BIAS")
-TENSOR3 = absent("BATCH_NORMALIZATION_TRAINING", "FusedAddTensor", "FUSED_ADD")
-TENSOR4 = absent("BATCH_NORMALIZATION_TRAINING", "OutputTensor", "OUTPUT")
-TENSOR5 = absent("BATCH_NORMALIZATION_TRAINING", "OutputMeanTensor", "OUTPUT_MEAN")
-TENSOR6 = absent("BATCH_NORMALIZATION_TRAINING", "OutputVarianceTensor", "OUTPUT_VARIANCE")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("ScaleTensor", "SCALE"),
+    Operand("BiasTensor", "BIAS"),
+    Operand("FusedAddTensor", "FUSED_ADD"),
+    Operand("OutputTensor", "OUTPUT"),
+    Operand("OutputMeanTensor", "OUTPUT_MEAN"),
+    Operand("OutputVarianceTensor", "OUTPUT_VARIANCE"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.ScaleTensor),
-        tensor_of(TENSOR2, desc.BiasTensor),
-        tensor_of(TENSOR3, desc.FusedAddTensor),
-        tensor_of(TENSOR4, desc.OutputTensor),
-        tensor_of(TENSOR5, desc.OutputMeanTensor),
-        tensor_of(TENSOR6, desc.OutputVarianceTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
     return Definition(

@@ -8,21 +8,10 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry, quotient
-from ..gpu.planner_helpers import Planner, absent, activations, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    ContractionPass,
-    Definition,
-    DefinitionShader,
-    Pass,
-    SlidingPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
-    Window,
-)
+from ..gpu.planner_helpers import Operand, Planner, activations, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass, SlidingPass
+from ..gpu.plans.gemm_view import Factors, Window
 
 CONVOLUTION_DIRECTION_BACKWARD = enums.ConvolutionDirection.BACKWARD
 CONVOLUTION_DIRECTION_FORWARD = enums.ConvolutionDirection.FORWARD
@@ -44,20 +33,17 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(2, 1, 0, 3),
 )
 
-TENSOR0 = absent("CONVOLUTION", "InputTensor", "INPUT")
-TENSOR1 = absent("CONVOLUTION", "FilterTensor", "FILTER")
-TENSOR2 = absent("CONVOLUTION", "BiasTensor", "BIAS")
-TENSOR3 = absent("CONVOLUTION", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("FilterTensor", "FILTER"),
+    Operand("BiasTensor", "BIAS"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.FilterTensor),
-        tensor_of(TENSOR2, desc.BiasTensor),
-        tensor_of(TENSOR3, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_sizes = desc.OutputTensor.Sizes
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)

@@ -9,21 +9,10 @@ from typing import Any
 from .. import enums
 from ..arithmetic import entry, quotient
 from ..definition import sizes_of
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    ContractionPass,
-    Definition,
-    DefinitionShader,
-    Pass,
-    SlidingPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
-    Window,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass, SlidingPass
+from ..gpu.plans.gemm_view import Factors, Window
 
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
@@ -42,22 +31,18 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(2, 2, 0, 4),
 )
 
-TENSOR0 = absent("CONVOLUTION_INTEGER", "InputTensor", "INPUT")
-TENSOR1 = absent("CONVOLUTION_INTEGER", "InputZeroPointTensor", "INPUT_ZERO_POINT")
-TENSOR2 = absent("CONVOLUTION_INTEGER", "FilterTensor", "FILTER")
-TENSOR3 = absent("CONVOLUTION_INTEGER", "FilterZeroPointTensor", "FILTER_ZERO_POINT")
-TENSOR4 = absent("CONVOLUTION_INTEGER", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("InputZeroPointTensor", "INPUT_ZERO_POINT"),
+    Operand("FilterTensor", "FILTER"),
+    Operand("FilterZeroPointTensor", "FILTER_ZERO_POINT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.InputZeroPointTensor),
-        tensor_of(TENSOR2, desc.FilterTensor),
-        tensor_of(TENSOR3, desc.FilterZeroPointTensor),
-        tensor_of(TENSOR4, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_sizes = desc.OutputTensor.Sizes
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)

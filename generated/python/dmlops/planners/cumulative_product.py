@@ -7,23 +7,23 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.scan import (
-    Scan,
-    plan_scan,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.scan import Scan, plan_scan
 
 AXIS_DIRECTION_DECREASING = enums.AxisDirection.DECREASING
 
-TENSOR0 = absent("CUMULATIVE_PRODUCT", "InputTensor", "INPUT")
-TENSOR1 = absent("CUMULATIVE_PRODUCT", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Scan:
     """The planner's input for a description."""
+    tensors = tensors_of(desc, OPERANDS, index)
     return Scan(
-        input=tensor_of(TENSOR0, desc.InputTensor),
-        output=tensor_of(TENSOR1, desc.OutputTensor),
+        input=tensors[0],
+        output=tensors[1],
         axis=desc.Axis,
         decreasing=desc.AxisDirection == AXIS_DIRECTION_DECREASING,
         exclusive=bool(desc.HasExclusiveProduct),

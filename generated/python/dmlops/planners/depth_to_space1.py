@@ -7,15 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry, quotient
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["ORDER"],
@@ -24,16 +18,15 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["int blockSize", "int blockSizeReciprocal", "int channels", "int area"]
 
-TENSOR0 = absent("DEPTH_TO_SPACE1", "InputTensor", "INPUT", as_bits=True)
-TENSOR1 = absent("DEPTH_TO_SPACE1", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         lists=[limited(desc.InputTensor.Sizes)],

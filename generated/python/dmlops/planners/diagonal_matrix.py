@@ -10,15 +10,9 @@ import numpy as np
 
 from .. import elements as f
 from ..elements import stored
-from ..gpu.planner_helpers import Planner, absent, pair, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(0, False, 0, False, False),
@@ -26,15 +20,15 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["uint2 value_", "int offset"]
 
-TENSOR0 = absent("DIAGONAL_MATRIX", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 @np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         elements=[

@@ -10,15 +10,9 @@ import numpy as np
 
 from .. import elements as f
 from ..elements import stored
-from ..gpu.planner_helpers import Planner, absent, pair, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["INVERTED", "HAS_INPUT"],
@@ -27,17 +21,16 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["uint2 value_", "int diagonalFillBegin", "int diagonalFillEnd"]
 
-TENSOR0 = absent("DIAGONAL_MATRIX1", "InputTensor", "INPUT", as_bits=True)
-TENSOR1 = absent("DIAGONAL_MATRIX1", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 @np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         elements=[

@@ -6,35 +6,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Rows,
-    RowsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 1, 0, 2, 12, 2, 1, 0),
 )
 
-TENSOR0 = absent("DYNAMIC_QUANTIZE_LINEAR", "InputTensor", "INPUT")
-TENSOR1 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputTensor", "OUTPUT")
-TENSOR2 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputScaleTensor", "OUTPUT_SCALE")
-TENSOR3 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+    Operand("OutputScaleTensor", "OUTPUT_SCALE"),
+    Operand("OutputZeroPointTensor", "OUTPUT_ZERO_POINT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-        tensor_of(TENSOR2, desc.OutputScaleTensor),
-        tensor_of(TENSOR3, desc.OutputZeroPointTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         rows=Rows(reduced=tuple(1 for d in range(len(desc.InputTensor.Sizes)))),

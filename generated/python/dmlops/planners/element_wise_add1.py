@@ -7,15 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..gpu.planner_helpers import Planner, absent, activations, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, activations, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     is_fused=True,
@@ -25,9 +19,11 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["float activationParameter0", "float activationParameter1"]
 
-TENSOR0 = absent("ELEMENT_WISE_ADD1", "ATensor", "A")
-TENSOR1 = absent("ELEMENT_WISE_ADD1", "BTensor", "B")
-TENSOR2 = absent("ELEMENT_WISE_ADD1", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("ATensor", "A"),
+    Operand("BTensor", "B"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -37,11 +33,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.ATensor),
-        tensor_of(TENSOR1, desc.BTensor),
-        tensor_of(TENSOR2, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         activations=activations(desc.FusedActivation, SHADER.activations),

@@ -7,15 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, bits, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["HAS_SCALE_BIAS"],
@@ -24,16 +18,15 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["float scaleBiasScale", "float scaleBiasBias"]
 
-TENSOR0 = absent("ELEMENT_WISE_ASINH", "InputTensor", "INPUT")
-TENSOR1 = absent("ELEMENT_WISE_ASINH", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         numbers=[

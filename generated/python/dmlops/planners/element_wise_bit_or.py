@@ -7,23 +7,19 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(2, True, 0, False, False),
 )
 
-TENSOR0 = absent("ELEMENT_WISE_BIT_OR", "ATensor", "A", as_bits=True)
-TENSOR1 = absent("ELEMENT_WISE_BIT_OR", "BTensor", "B", as_bits=True)
-TENSOR2 = absent("ELEMENT_WISE_BIT_OR", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("ATensor", "A", as_bits=True),
+    Operand("BTensor", "B", as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -33,11 +29,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.ATensor),
-        tensor_of(TENSOR1, desc.BTensor),
-        tensor_of(TENSOR2, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
     )

@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, pair, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(2, True, 0, False, False),
@@ -25,19 +19,17 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["uint2 min_", "uint2 max_"]
 
-TENSOR0 = absent("ELEMENT_WISE_CLIP_GRAD1", "InputTensor", "INPUT")
-TENSOR1 = absent("ELEMENT_WISE_CLIP_GRAD1", "InputGradientTensor", "INPUT_GRADIENT")
-TENSOR2 = absent("ELEMENT_WISE_CLIP_GRAD1", "OutputGradientTensor", "OUTPUT_GRADIENT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("InputGradientTensor", "INPUT_GRADIENT"),
+    Operand("OutputGradientTensor", "OUTPUT_GRADIENT"),
+]
 
 
 @np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.InputGradientTensor),
-        tensor_of(TENSOR2, desc.OutputGradientTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         elements=[

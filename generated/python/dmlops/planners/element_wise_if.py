@@ -6,34 +6,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(3, True, 0, False, False),
 )
 
-TENSOR0 = absent("ELEMENT_WISE_IF", "ConditionTensor", "CONDITION")
-TENSOR1 = absent("ELEMENT_WISE_IF", "ATensor", "A", as_bits=True)
-TENSOR2 = absent("ELEMENT_WISE_IF", "BTensor", "B", as_bits=True)
-TENSOR3 = absent("ELEMENT_WISE_IF", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("ConditionTensor", "CONDITION"),
+    Operand("ATensor", "A", as_bits=True),
+    Operand("BTensor", "B", as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.ConditionTensor),
-        tensor_of(TENSOR1, desc.ATensor),
-        tensor_of(TENSOR2, desc.BTensor),
-        tensor_of(TENSOR3, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
     )

@@ -6,32 +6,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(2, True, 0, False, False),
 )
 
-TENSOR0 = absent("ELEMENT_WISE_LOGICAL_GREATER_THAN", "ATensor", "A")
-TENSOR1 = absent("ELEMENT_WISE_LOGICAL_GREATER_THAN", "BTensor", "B")
-TENSOR2 = absent("ELEMENT_WISE_LOGICAL_GREATER_THAN", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("ATensor", "A"),
+    Operand("BTensor", "B"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.ATensor),
-        tensor_of(TENSOR1, desc.BTensor),
-        tensor_of(TENSOR2, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
     )

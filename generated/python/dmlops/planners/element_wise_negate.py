@@ -7,22 +7,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(1, True, 0, False, False),
 )
 
-TENSOR0 = absent("ELEMENT_WISE_NEGATE", "InputTensor", "INPUT")
-TENSOR1 = absent("ELEMENT_WISE_NEGATE", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -32,10 +28,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
     )

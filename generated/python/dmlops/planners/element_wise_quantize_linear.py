@@ -6,35 +6,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["HAS_ZERO_POINT"],
     map=MapPass(3, True, 0, False, False),
 )
 
-TENSOR0 = absent("ELEMENT_WISE_QUANTIZE_LINEAR", "InputTensor", "INPUT")
-TENSOR1 = absent("ELEMENT_WISE_QUANTIZE_LINEAR", "ScaleTensor", "SCALE")
-TENSOR2 = absent("ELEMENT_WISE_QUANTIZE_LINEAR", "ZeroPointTensor", "ZERO_POINT")
-TENSOR3 = absent("ELEMENT_WISE_QUANTIZE_LINEAR", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("ScaleTensor", "SCALE"),
+    Operand("ZeroPointTensor", "ZERO_POINT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.ScaleTensor),
-        tensor_of(TENSOR2, desc.ZeroPointTensor),
-        tensor_of(TENSOR3, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         bounds=[1 if desc.ZeroPointTensor is not None else 0],

@@ -6,45 +6,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"],
     map=MapPass(8, True, 246, False, False),
 )
 
-TENSOR0 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "ATensor", "A")
-TENSOR1 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "AScaleTensor", "ASCALE")
-TENSOR2 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "AZeroPointTensor", "AZERO_POINT")
-TENSOR3 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "BTensor", "B")
-TENSOR4 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "BScaleTensor", "BSCALE")
-TENSOR5 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "BZeroPointTensor", "BZERO_POINT")
-TENSOR6 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "OutputScaleTensor", "OUTPUT_SCALE")
-TENSOR7 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
-TENSOR8 = absent("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("ATensor", "A"),
+    Operand("AScaleTensor", "ASCALE"),
+    Operand("AZeroPointTensor", "AZERO_POINT"),
+    Operand("BTensor", "B"),
+    Operand("BScaleTensor", "BSCALE"),
+    Operand("BZeroPointTensor", "BZERO_POINT"),
+    Operand("OutputScaleTensor", "OUTPUT_SCALE"),
+    Operand("OutputZeroPointTensor", "OUTPUT_ZERO_POINT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.ATensor),
-        tensor_of(TENSOR1, desc.AScaleTensor),
-        tensor_of(TENSOR2, desc.AZeroPointTensor),
-        tensor_of(TENSOR3, desc.BTensor),
-        tensor_of(TENSOR4, desc.BScaleTensor),
-        tensor_of(TENSOR5, desc.BZeroPointTensor),
-        tensor_of(TENSOR6, desc.OutputScaleTensor),
-        tensor_of(TENSOR7, desc.OutputZeroPointTensor),
-        tensor_of(TENSOR8, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         bounds=[

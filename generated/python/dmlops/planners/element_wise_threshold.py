@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, bits, pair, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, pair, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["HAS_SCALE_BIAS"],
@@ -26,17 +20,16 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["uint2 min_", "float scaleBiasScale", "float scaleBiasBias"]
 
-TENSOR0 = absent("ELEMENT_WISE_THRESHOLD", "InputTensor", "INPUT")
-TENSOR1 = absent("ELEMENT_WISE_THRESHOLD", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 @np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         elements=[*pair(f.convert(f.single(desc.Min), desc.InputTensor.DataType))],

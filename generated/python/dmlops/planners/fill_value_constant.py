@@ -11,15 +11,9 @@ import numpy as np
 from .. import elements as f
 from ..coordinates import Coordinates, Load
 from ..elements import stored
-from ..gpu.planner_helpers import Planner, absent, pair, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(0, True, 0, False, False),
@@ -27,7 +21,9 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["uint2 value_"]
 
-TENSOR0 = absent("FILL_VALUE_CONSTANT", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -38,9 +34,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 @np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         elements=[

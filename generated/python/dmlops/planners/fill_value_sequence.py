@@ -10,15 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, limited, pair, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, pair, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(0, False, 0, False, False),
@@ -26,15 +20,15 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["uint2 valueStart", "uint2 valueDelta"]
 
-TENSOR0 = absent("FILL_VALUE_SEQUENCE", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 @np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_sizes = desc.OutputTensor.Sizes
     return Definition(
         tensors=tensors,

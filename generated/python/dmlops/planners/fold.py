@@ -7,15 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry, quotient
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Pass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
@@ -27,16 +21,15 @@ SHADER = DefinitionShader(
     writes_pairs=True,
 )
 
-TENSOR0 = absent("FOLD", "InputTensor", "INPUT")
-TENSOR1 = absent("FOLD", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_sizes = desc.OutputTensor.Sizes
     len_ = len(desc.Strides)
     len_2 = len(desc.StartPadding)

@@ -9,23 +9,19 @@ from typing import Any
 from ..arithmetic import align
 from ..coordinates import Coordinates, Load, normalize_index
 from ..gpu.movement import movement_of
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(2, True, 0, True, False),
 )
 
-TENSOR0 = absent("GATHER_ND", "InputTensor", "INPUT", as_bits=True)
-TENSOR1 = absent("GATHER_ND", "IndicesTensor", "INDICES")
-TENSOR2 = absent("GATHER_ND", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("IndicesTensor", "INDICES"),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
@@ -55,11 +51,7 @@ def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.IndicesTensor),
-        tensor_of(TENSOR2, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         movement=movement_of(desc, target, "OutputTensor", "InputTensor"),

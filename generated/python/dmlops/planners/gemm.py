@@ -9,20 +9,10 @@ from typing import Any
 from .. import elements as f
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, activations, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    ContractionPass,
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
-)
+from ..gpu.planner_helpers import Operand, Planner, activations, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Intermediate, Pass
+from ..gpu.plans.gemm_view import Factors
 
 MATRIX_TRANSFORM_NONE = enums.MatrixTransform.NONE
 
@@ -35,20 +25,17 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(2, 0, 1, 3),
 )
 
-TENSOR0 = absent("GEMM", "ATensor", "A")
-TENSOR1 = absent("GEMM", "BTensor", "B")
-TENSOR2 = absent("GEMM", "CTensor", "C")
-TENSOR3 = absent("GEMM", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("ATensor", "A"),
+    Operand("BTensor", "B"),
+    Operand("CTensor", "C"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.ATensor),
-        tensor_of(TENSOR1, desc.BTensor),
-        tensor_of(TENSOR2, desc.CTensor),
-        tensor_of(TENSOR3, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_sizes = desc.OutputTensor.Sizes
     output_dimension_count = len(output_sizes)
     output_dimension_count2 = output_dimension_count - 2

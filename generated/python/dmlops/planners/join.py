@@ -8,21 +8,19 @@ from typing import Any
 
 from ..arithmetic import entry
 from ..coordinates import Coordinates, Load
-from ..gpu.planner_helpers import Planner, absent, given, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
     map=MapPass(0, True, 0, False, True),
 )
 
-TENSOR1 = absent("JOIN", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("InputTensors", "INPUT", entry=NONE, as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
@@ -33,13 +31,7 @@ def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description, for one of InputTensors."""
-    tensors = [
-        tensor_of(
-            absent("JOIN", "InputTensors", "INPUT", entry=index, as_bits=True),
-            given(desc.InputTensors, index),
-        ),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         lists=[

@@ -7,16 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_BASE", True, False), Intermediate("KEPT_SHARES", True, False)],
@@ -27,18 +20,16 @@ SHADER = DefinitionShader(
     writes_pairs=True,
 )
 
-TENSOR0 = absent("LOCAL_RESPONSE_NORMALIZATION_GRAD", "InputTensor", "INPUT")
-TENSOR1 = absent("LOCAL_RESPONSE_NORMALIZATION_GRAD", "InputGradientTensor", "INPUT_GRADIENT")
-TENSOR2 = absent("LOCAL_RESPONSE_NORMALIZATION_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("InputGradientTensor", "INPUT_GRADIENT"),
+    Operand("OutputGradientTensor", "OUTPUT_GRADIENT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.InputGradientTensor),
-        tensor_of(TENSOR2, desc.OutputGradientTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
     return Definition(
         tensors=tensors,

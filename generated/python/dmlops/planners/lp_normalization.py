@@ -7,31 +7,23 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, bits, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Rows,
-    RowsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 1, 0, 2, 0, 2, 1, 0),
 )
 
-TENSOR0 = absent("LP_NORMALIZATION", "InputTensor", "INPUT")
-TENSOR1 = absent("LP_NORMALIZATION", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         numbers=[1 if desc.P == 1 else 0, bits(f.single(desc.Epsilon))],

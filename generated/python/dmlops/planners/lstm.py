@@ -9,17 +9,9 @@ from typing import Any
 from .. import elements as f
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, activations, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-    SumsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, activations, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass, SumsPass
 
 RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
 
@@ -41,34 +33,24 @@ SHADER = DefinitionShader(
     sums=[SumsPass(3, 1, 0, 0, 1, 10, 5), SumsPass(4, 2, -1, 4, 4, 8, 4)],
 )
 
-TENSOR0 = absent("LSTM", "InputTensor", "INPUT")
-TENSOR1 = absent("LSTM", "WeightTensor", "WEIGHT")
-TENSOR2 = absent("LSTM", "RecurrenceTensor", "RECURRENCE")
-TENSOR3 = absent("LSTM", "BiasTensor", "BIAS")
-TENSOR4 = absent("LSTM", "HiddenInitTensor", "HIDDEN_INIT")
-TENSOR5 = absent("LSTM", "CellMemInitTensor", "CELL_MEM_INIT")
-TENSOR6 = absent("LSTM", "SequenceLengthsTensor", "SEQUENCE_LENGTHS")
-TENSOR7 = absent("LSTM", "PeepholeTensor", "PEEPHOLE")
-TENSOR8 = absent("LSTM", "OutputSequenceTensor", "OUTPUT_SEQUENCE")
-TENSOR9 = absent("LSTM", "OutputSingleTensor", "OUTPUT_SINGLE")
-TENSOR10 = absent("LSTM", "OutputCellSingleTensor", "OUTPUT_CELL_SINGLE")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("WeightTensor", "WEIGHT"),
+    Operand("RecurrenceTensor", "RECURRENCE"),
+    Operand("BiasTensor", "BIAS"),
+    Operand("HiddenInitTensor", "HIDDEN_INIT"),
+    Operand("CellMemInitTensor", "CELL_MEM_INIT"),
+    Operand("SequenceLengthsTensor", "SEQUENCE_LENGTHS"),
+    Operand("PeepholeTensor", "PEEPHOLE"),
+    Operand("OutputSequenceTensor", "OUTPUT_SEQUENCE"),
+    Operand("OutputSingleTensor", "OUTPUT_SINGLE"),
+    Operand("OutputCellSingleTensor", "OUTPUT_CELL_SINGLE"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.WeightTensor),
-        tensor_of(TENSOR2, desc.RecurrenceTensor),
-        tensor_of(TENSOR3, desc.BiasTensor),
-        tensor_of(TENSOR4, desc.HiddenInitTensor),
-        tensor_of(TENSOR5, desc.CellMemInitTensor),
-        tensor_of(TENSOR6, desc.SequenceLengthsTensor),
-        tensor_of(TENSOR7, desc.PeepholeTensor),
-        tensor_of(TENSOR8, desc.OutputSequenceTensor),
-        tensor_of(TENSOR9, desc.OutputSingleTensor),
-        tensor_of(TENSOR10, desc.OutputCellSingleTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = entry(input_sizes, 1)
     recurrence_sizes = desc.RecurrenceTensor.Sizes

@@ -8,19 +8,10 @@ from typing import Any
 
 from .. import enums
 from ..definition import sizes_of
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    ContractionPass,
-    Definition,
-    DefinitionShader,
-    Pass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass
+from ..gpu.plans.gemm_view import Factors
 
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
@@ -31,22 +22,18 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(1, 0, 2, 4),
 )
 
-TENSOR0 = absent("MATRIX_MULTIPLY_INTEGER", "ATensor", "A")
-TENSOR1 = absent("MATRIX_MULTIPLY_INTEGER", "AZeroPointTensor", "AZERO_POINT")
-TENSOR2 = absent("MATRIX_MULTIPLY_INTEGER", "BTensor", "B")
-TENSOR3 = absent("MATRIX_MULTIPLY_INTEGER", "BZeroPointTensor", "BZERO_POINT")
-TENSOR4 = absent("MATRIX_MULTIPLY_INTEGER", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("ATensor", "A"),
+    Operand("AZeroPointTensor", "AZERO_POINT"),
+    Operand("BTensor", "B"),
+    Operand("BZeroPointTensor", "BZERO_POINT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.ATensor),
-        tensor_of(TENSOR1, desc.AZeroPointTensor),
-        tensor_of(TENSOR2, desc.BTensor),
-        tensor_of(TENSOR3, desc.BZeroPointTensor),
-        tensor_of(TENSOR4, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_dimension_count = len(desc.OutputTensor.Sizes)
     output_dimension_count2 = output_dimension_count - 1
     output_dimension_count3 = output_dimension_count - 2

@@ -6,18 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Frame,
-    Pass,
-    Sliding,
-    SlidingPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Frame, Pass, Sliding, SlidingPass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 0, False, -1, -1)],
@@ -28,18 +19,16 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(2, 0, 1, -1),
 )
 
-TENSOR0 = absent("MAX_POOLING2", "InputTensor", "INPUT")
-TENSOR1 = absent("MAX_POOLING2", "OutputTensor", "OUTPUT")
-TENSOR2 = absent("MAX_POOLING2", "OutputIndicesTensor", "OUTPUT_INDICES")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+    Operand("OutputIndicesTensor", "OUTPUT_INDICES"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-        tensor_of(TENSOR2, desc.OutputIndicesTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         lists=[

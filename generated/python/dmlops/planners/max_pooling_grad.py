@@ -6,16 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_WINNER", False, False)],
@@ -28,18 +21,16 @@ SHADER = DefinitionShader(
     writes_pairs=True,
 )
 
-TENSOR0 = absent("MAX_POOLING_GRAD", "InputTensor", "INPUT")
-TENSOR1 = absent("MAX_POOLING_GRAD", "InputGradientTensor", "INPUT_GRADIENT")
-TENSOR2 = absent("MAX_POOLING_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("InputGradientTensor", "INPUT_GRADIENT"),
+    Operand("OutputGradientTensor", "OUTPUT_GRADIENT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.InputGradientTensor),
-        tensor_of(TENSOR2, desc.OutputGradientTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     return Definition(
         tensors=tensors,

@@ -6,16 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_LAST", False, False)],
@@ -25,18 +18,16 @@ SHADER = DefinitionShader(
     writes_pairs=True,
 )
 
-TENSOR0 = absent("MAX_UNPOOLING", "InputTensor", "INPUT")
-TENSOR1 = absent("MAX_UNPOOLING", "IndicesTensor", "INDICES")
-TENSOR2 = absent("MAX_UNPOOLING", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("IndicesTensor", "INDICES"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.IndicesTensor),
-        tensor_of(TENSOR2, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         kept_sizes=[limited(desc.OutputTensor.Sizes)],

@@ -8,16 +8,9 @@ from math import prod
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, activations, bits, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Rows,
-    RowsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, activations, bits, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
     is_fused=True,
@@ -25,20 +18,17 @@ SHADER = DefinitionShader(
     rows=RowsPass(0, 0, 7, 0, 8, 0, 4, 1, 0),
 )
 
-TENSOR0 = absent("MEAN_VARIANCE_NORMALIZATION2", "InputTensor", "INPUT")
-TENSOR1 = absent("MEAN_VARIANCE_NORMALIZATION2", "ScaleTensor", "SCALE")
-TENSOR2 = absent("MEAN_VARIANCE_NORMALIZATION2", "BiasTensor", "BIAS")
-TENSOR3 = absent("MEAN_VARIANCE_NORMALIZATION2", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("ScaleTensor", "SCALE"),
+    Operand("BiasTensor", "BIAS"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.ScaleTensor),
-        tensor_of(TENSOR2, desc.BiasTensor),
-        tensor_of(TENSOR3, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
     return Definition(

@@ -10,10 +10,8 @@ from .. import elements as f
 from .. import enums
 from ..arithmetic import align, entry, quotient
 from ..definition import sizes_of
-from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -50,40 +48,27 @@ SHADER = DefinitionShader(
     attention=AttentionPass(3, 0, 1, 2, 3, 384),
 )
 
-TENSOR0 = absent("MULTIHEAD_ATTENTION", "QueryTensor", "QUERY")
-TENSOR1 = absent("MULTIHEAD_ATTENTION", "KeyTensor", "KEY")
-TENSOR2 = absent("MULTIHEAD_ATTENTION", "ValueTensor", "VALUE")
-TENSOR3 = absent("MULTIHEAD_ATTENTION", "StackedQueryKeyTensor", "STACKED_QUERY_KEY")
-TENSOR4 = absent("MULTIHEAD_ATTENTION", "StackedKeyValueTensor", "STACKED_KEY_VALUE")
-TENSOR5 = absent("MULTIHEAD_ATTENTION", "StackedQueryKeyValueTensor", "STACKED_QUERY_KEY_VALUE")
-TENSOR6 = absent("MULTIHEAD_ATTENTION", "BiasTensor", "BIAS")
-TENSOR7 = absent("MULTIHEAD_ATTENTION", "MaskTensor", "MASK")
-TENSOR8 = absent("MULTIHEAD_ATTENTION", "RelativePositionBiasTensor", "RELATIVE_POSITION_BIAS")
-TENSOR9 = absent("MULTIHEAD_ATTENTION", "PastKeyTensor", "PAST_KEY")
-TENSOR10 = absent("MULTIHEAD_ATTENTION", "PastValueTensor", "PAST_VALUE")
-TENSOR11 = absent("MULTIHEAD_ATTENTION", "OutputTensor", "OUTPUT")
-TENSOR12 = absent("MULTIHEAD_ATTENTION", "OutputPresentKeyTensor", "OUTPUT_PRESENT_KEY")
-TENSOR13 = absent("MULTIHEAD_ATTENTION", "OutputPresentValueTensor", "OUTPUT_PRESENT_VALUE")
+OPERANDS = [
+    Operand("QueryTensor", "QUERY"),
+    Operand("KeyTensor", "KEY"),
+    Operand("ValueTensor", "VALUE"),
+    Operand("StackedQueryKeyTensor", "STACKED_QUERY_KEY"),
+    Operand("StackedKeyValueTensor", "STACKED_KEY_VALUE"),
+    Operand("StackedQueryKeyValueTensor", "STACKED_QUERY_KEY_VALUE"),
+    Operand("BiasTensor", "BIAS"),
+    Operand("MaskTensor", "MASK"),
+    Operand("RelativePositionBiasTensor", "RELATIVE_POSITION_BIAS"),
+    Operand("PastKeyTensor", "PAST_KEY"),
+    Operand("PastValueTensor", "PAST_VALUE"),
+    Operand("OutputTensor", "OUTPUT"),
+    Operand("OutputPresentKeyTensor", "OUTPUT_PRESENT_KEY"),
+    Operand("OutputPresentValueTensor", "OUTPUT_PRESENT_VALUE"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.QueryTensor),
-        tensor_of(TENSOR1, desc.KeyTensor),
-        tensor_of(TENSOR2, desc.ValueTensor),
-        tensor_of(TENSOR3, desc.StackedQueryKeyTensor),
-        tensor_of(TENSOR4, desc.StackedKeyValueTensor),
-        tensor_of(TENSOR5, desc.StackedQueryKeyValueTensor),
-        tensor_of(TENSOR6, desc.BiasTensor),
-        tensor_of(TENSOR7, desc.MaskTensor),
-        tensor_of(TENSOR8, desc.RelativePositionBiasTensor),
-        tensor_of(TENSOR9, desc.PastKeyTensor),
-        tensor_of(TENSOR10, desc.PastValueTensor),
-        tensor_of(TENSOR11, desc.OutputTensor),
-        tensor_of(TENSOR12, desc.OutputPresentKeyTensor),
-        tensor_of(TENSOR13, desc.OutputPresentValueTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     query_sizes = sizes_of(desc.QueryTensor)
     stacked_query_key_sizes = sizes_of(desc.StackedQueryKeyTensor)
     stacked_query_key_value_sizes = sizes_of(desc.StackedQueryKeyValueTensor)

@@ -6,23 +6,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.nonzero import (
-    Nonzero,
-    plan_nonzero,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.nonzero import Nonzero, plan_nonzero
 
-TENSOR0 = absent("NONZERO_COORDINATES", "InputTensor", "INPUT")
-TENSOR1 = absent("NONZERO_COORDINATES", "OutputCountTensor", "OUTPUT_COUNT")
-TENSOR2 = absent("NONZERO_COORDINATES", "OutputCoordinatesTensor", "OUTPUT_COORDINATES")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputCountTensor", "OUTPUT_COUNT"),
+    Operand("OutputCoordinatesTensor", "OUTPUT_COORDINATES"),
+]
 
 
 def inputs(desc: Any, index: int) -> Nonzero:
     """The planner's input for a description."""
+    tensors = tensors_of(desc, OPERANDS, index)
     return Nonzero(
-        input=tensor_of(TENSOR0, desc.InputTensor),
-        output=tensor_of(TENSOR1, desc.OutputCountTensor),
-        coordinates=tensor_of(TENSOR2, desc.OutputCoordinatesTensor),
+        input=tensors[0],
+        output=tensors[1],
+        coordinates=tensors[2],
     )
 
 

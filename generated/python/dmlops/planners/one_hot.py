@@ -8,15 +8,9 @@ from typing import Any
 
 from ..arithmetic import entry
 from ..enums import SIGNED
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["INDICES_SIGNED"],
@@ -25,18 +19,16 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["int axis", "int extent", "int onDimension"]
 
-TENSOR0 = absent("ONE_HOT", "IndicesTensor", "INDICES")
-TENSOR1 = absent("ONE_HOT", "ValuesTensor", "VALUES", as_bits=True)
-TENSOR2 = absent("ONE_HOT", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("IndicesTensor", "INDICES"),
+    Operand("ValuesTensor", "VALUES", as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.IndicesTensor),
-        tensor_of(TENSOR1, desc.ValuesTensor),
-        tensor_of(TENSOR2, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     values_sizes = desc.ValuesTensor.Sizes
     return Definition(
         tensors=tensors,

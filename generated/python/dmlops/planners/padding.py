@@ -11,15 +11,9 @@ import numpy as np
 from .. import elements as f
 from .. import enums
 from ..elements import stored
-from ..gpu.planner_helpers import Planner, absent, limited, pair, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, pair, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 PADDING_MODE_REFLECTION = enums.PaddingMode.REFLECTION
 
@@ -30,17 +24,16 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["uint2 paddingValue"]
 
-TENSOR0 = absent("PADDING", "InputTensor", "INPUT", as_bits=True)
-TENSOR1 = absent("PADDING", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 @np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
     return Definition(

@@ -7,35 +7,26 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry, quotient
-from ..gpu.planner_helpers import Planner, absent, given, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["QUANTIZATION_TYPE"],
     map=MapPass(3, False, 0, False, False),
 )
 
-TENSOR0 = absent("QUANTIZE", "InputTensor", "INPUT")
-TENSOR1 = absent("QUANTIZE", "QuantizationTensors", "QUANTIZATION0", entry=0)
-TENSOR2 = absent("QUANTIZE", "QuantizationTensors", "QUANTIZATION1", entry=1)
-TENSOR3 = absent("QUANTIZE", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("QuantizationTensors", "QUANTIZATION0", entry=0),
+    Operand("QuantizationTensors", "QUANTIZATION1", entry=1),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, given(desc.QuantizationTensors, 0)),
-        tensor_of(TENSOR2, given(desc.QuantizationTensors, 1)),
-        tensor_of(TENSOR3, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
     return Definition(

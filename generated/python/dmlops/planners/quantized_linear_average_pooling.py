@@ -8,18 +8,9 @@ from typing import Any
 
 from ..arithmetic import entry
 from ..definition import sizes_of
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Frame,
-    Pass,
-    Sliding,
-    SlidingPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Frame, Pass, Sliding, SlidingPass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1)],
@@ -30,24 +21,19 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(1, 0, 5, -1),
 )
 
-TENSOR0 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "InputTensor", "INPUT")
-TENSOR1 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "InputScaleTensor", "INPUT_SCALE")
-TENSOR2 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "InputZeroPointTensor", "INPUT_ZERO_POINT")
-TENSOR3 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputScaleTensor", "OUTPUT_SCALE")
-TENSOR4 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
-TENSOR5 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("InputScaleTensor", "INPUT_SCALE"),
+    Operand("InputZeroPointTensor", "INPUT_ZERO_POINT"),
+    Operand("OutputScaleTensor", "OUTPUT_SCALE"),
+    Operand("OutputZeroPointTensor", "OUTPUT_ZERO_POINT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.InputScaleTensor),
-        tensor_of(TENSOR2, desc.InputZeroPointTensor),
-        tensor_of(TENSOR3, desc.OutputScaleTensor),
-        tensor_of(TENSOR4, desc.OutputZeroPointTensor),
-        tensor_of(TENSOR5, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes[2:]
     number = tuple(
         entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)

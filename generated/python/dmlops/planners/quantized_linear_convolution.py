@@ -9,21 +9,10 @@ from typing import Any
 from .. import enums
 from ..arithmetic import entry, quotient
 from ..definition import sizes_of
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    ContractionPass,
-    Definition,
-    DefinitionShader,
-    Pass,
-    SlidingPass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
-    Window,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass, SlidingPass
+from ..gpu.plans.gemm_view import Factors, Window
 
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
@@ -42,32 +31,23 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(2, 3, 0, 9),
 )
 
-TENSOR0 = absent("QUANTIZED_LINEAR_CONVOLUTION", "InputTensor", "INPUT")
-TENSOR1 = absent("QUANTIZED_LINEAR_CONVOLUTION", "InputScaleTensor", "INPUT_SCALE")
-TENSOR2 = absent("QUANTIZED_LINEAR_CONVOLUTION", "InputZeroPointTensor", "INPUT_ZERO_POINT")
-TENSOR3 = absent("QUANTIZED_LINEAR_CONVOLUTION", "FilterTensor", "FILTER")
-TENSOR4 = absent("QUANTIZED_LINEAR_CONVOLUTION", "FilterScaleTensor", "FILTER_SCALE")
-TENSOR5 = absent("QUANTIZED_LINEAR_CONVOLUTION", "FilterZeroPointTensor", "FILTER_ZERO_POINT")
-TENSOR6 = absent("QUANTIZED_LINEAR_CONVOLUTION", "BiasTensor", "BIAS")
-TENSOR7 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputScaleTensor", "OUTPUT_SCALE")
-TENSOR8 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
-TENSOR9 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("InputScaleTensor", "INPUT_SCALE"),
+    Operand("InputZeroPointTensor", "INPUT_ZERO_POINT"),
+    Operand("FilterTensor", "FILTER"),
+    Operand("FilterScaleTensor", "FILTER_SCALE"),
+    Operand("FilterZeroPointTensor", "FILTER_ZERO_POINT"),
+    Operand("BiasTensor", "BIAS"),
+    Operand("OutputScaleTensor", "OUTPUT_SCALE"),
+    Operand("OutputZeroPointTensor", "OUTPUT_ZERO_POINT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.InputScaleTensor),
-        tensor_of(TENSOR2, desc.InputZeroPointTensor),
-        tensor_of(TENSOR3, desc.FilterTensor),
-        tensor_of(TENSOR4, desc.FilterScaleTensor),
-        tensor_of(TENSOR5, desc.FilterZeroPointTensor),
-        tensor_of(TENSOR6, desc.BiasTensor),
-        tensor_of(TENSOR7, desc.OutputScaleTensor),
-        tensor_of(TENSOR8, desc.OutputZeroPointTensor),
-        tensor_of(TENSOR9, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_sizes = desc.OutputTensor.Sizes
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)

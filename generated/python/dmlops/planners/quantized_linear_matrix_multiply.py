@@ -8,19 +8,10 @@ from typing import Any
 
 from .. import enums
 from ..definition import sizes_of
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    ContractionPass,
-    Definition,
-    DefinitionShader,
-    Pass,
-)
-from ..gpu.plans.gemm_view import (
-    Factors,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass
+from ..gpu.plans.gemm_view import Factors
 
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
@@ -31,30 +22,22 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(1, 0, 3, 8),
 )
 
-TENSOR0 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "ATensor", "A")
-TENSOR1 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "AScaleTensor", "ASCALE")
-TENSOR2 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "AZeroPointTensor", "AZERO_POINT")
-TENSOR3 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "BTensor", "B")
-TENSOR4 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "BScaleTensor", "BSCALE")
-TENSOR5 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "BZeroPointTensor", "BZERO_POINT")
-TENSOR6 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputScaleTensor", "OUTPUT_SCALE")
-TENSOR7 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
-TENSOR8 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("ATensor", "A"),
+    Operand("AScaleTensor", "ASCALE"),
+    Operand("AZeroPointTensor", "AZERO_POINT"),
+    Operand("BTensor", "B"),
+    Operand("BScaleTensor", "BSCALE"),
+    Operand("BZeroPointTensor", "BZERO_POINT"),
+    Operand("OutputScaleTensor", "OUTPUT_SCALE"),
+    Operand("OutputZeroPointTensor", "OUTPUT_ZERO_POINT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.ATensor),
-        tensor_of(TENSOR1, desc.AScaleTensor),
-        tensor_of(TENSOR2, desc.AZeroPointTensor),
-        tensor_of(TENSOR3, desc.BTensor),
-        tensor_of(TENSOR4, desc.BScaleTensor),
-        tensor_of(TENSOR5, desc.BZeroPointTensor),
-        tensor_of(TENSOR6, desc.OutputScaleTensor),
-        tensor_of(TENSOR7, desc.OutputZeroPointTensor),
-        tensor_of(TENSOR8, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_dimension_count = len(desc.OutputTensor.Sizes)
     output_dimension_count2 = output_dimension_count - 1
     output_dimension_count3 = output_dimension_count - 2

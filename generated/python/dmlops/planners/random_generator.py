@@ -6,23 +6,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.philox import (
-    Philox,
-    plan_philox,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.philox import Philox, plan_philox
 
-TENSOR0 = absent("RANDOM_GENERATOR", "InputStateTensor", "INPUT_STATE")
-TENSOR1 = absent("RANDOM_GENERATOR", "OutputTensor", "OUTPUT")
-TENSOR2 = absent("RANDOM_GENERATOR", "OutputStateTensor", "OUTPUT_STATE")
+OPERANDS = [
+    Operand("InputStateTensor", "INPUT_STATE"),
+    Operand("OutputTensor", "OUTPUT"),
+    Operand("OutputStateTensor", "OUTPUT_STATE"),
+]
 
 
 def inputs(desc: Any, index: int) -> Philox:
     """The planner's input for a description."""
+    tensors = tensors_of(desc, OPERANDS, index)
     return Philox(
-        state=tensor_of(TENSOR0, desc.InputStateTensor),
-        output=tensor_of(TENSOR1, desc.OutputTensor),
-        next_state=tensor_of(TENSOR2, desc.OutputStateTensor),
+        state=tensors[0],
+        output=tensors[1],
+        next_state=tensors[2],
     )
 
 

@@ -8,10 +8,8 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -33,16 +31,15 @@ SHADER = DefinitionShader(
     separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, False, False)],
 )
 
-TENSOR0 = absent("RESAMPLE2", "InputTensor", "INPUT")
-TENSOR1 = absent("RESAMPLE2", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     return Definition(
         tensors=tensors,

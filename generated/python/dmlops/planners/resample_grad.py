@@ -8,10 +8,8 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -32,16 +30,15 @@ SHADER = DefinitionShader(
     separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, True, True)],
 )
 
-TENSOR0 = absent("RESAMPLE_GRAD", "InputGradientTensor", "INPUT_GRADIENT")
-TENSOR1 = absent("RESAMPLE_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
+OPERANDS = [
+    Operand("InputGradientTensor", "INPUT_GRADIENT"),
+    Operand("OutputGradientTensor", "OUTPUT_GRADIENT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputGradientTensor),
-        tensor_of(TENSOR1, desc.OutputGradientTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     return Definition(
         tensors=tensors,

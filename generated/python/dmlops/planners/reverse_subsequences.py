@@ -7,15 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(2, False, 0, False, False),
@@ -23,18 +17,16 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["int axis", "int limit"]
 
-TENSOR0 = absent("REVERSE_SUBSEQUENCES", "InputTensor", "INPUT", as_bits=True)
-TENSOR1 = absent("REVERSE_SUBSEQUENCES", "SequenceLengthsTensor", "SEQUENCE_LENGTHS")
-TENSOR2 = absent("REVERSE_SUBSEQUENCES", "OutputTensor", "OUTPUT", as_bits=True)
+OPERANDS = [
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("SequenceLengthsTensor", "SEQUENCE_LENGTHS"),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.SequenceLengthsTensor),
-        tensor_of(TENSOR2, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
     return Definition(
         tensors=tensors,

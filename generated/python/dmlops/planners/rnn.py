@@ -8,17 +8,9 @@ from typing import Any
 
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, activations, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-    SumsPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, activations, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass, SumsPass
 
 RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
 
@@ -35,28 +27,21 @@ SHADER = DefinitionShader(
     sums=[SumsPass(2, 1, 0, 0, 1, 10, 5), SumsPass(3, 2, -1, 2, 1, 8, 4)],
 )
 
-TENSOR0 = absent("RNN", "InputTensor", "INPUT")
-TENSOR1 = absent("RNN", "WeightTensor", "WEIGHT")
-TENSOR2 = absent("RNN", "RecurrenceTensor", "RECURRENCE")
-TENSOR3 = absent("RNN", "BiasTensor", "BIAS")
-TENSOR4 = absent("RNN", "HiddenInitTensor", "HIDDEN_INIT")
-TENSOR5 = absent("RNN", "SequenceLengthsTensor", "SEQUENCE_LENGTHS")
-TENSOR6 = absent("RNN", "OutputSequenceTensor", "OUTPUT_SEQUENCE")
-TENSOR7 = absent("RNN", "OutputSingleTensor", "OUTPUT_SINGLE")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("WeightTensor", "WEIGHT"),
+    Operand("RecurrenceTensor", "RECURRENCE"),
+    Operand("BiasTensor", "BIAS"),
+    Operand("HiddenInitTensor", "HIDDEN_INIT"),
+    Operand("SequenceLengthsTensor", "SEQUENCE_LENGTHS"),
+    Operand("OutputSequenceTensor", "OUTPUT_SEQUENCE"),
+    Operand("OutputSingleTensor", "OUTPUT_SINGLE"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.WeightTensor),
-        tensor_of(TENSOR2, desc.RecurrenceTensor),
-        tensor_of(TENSOR3, desc.BiasTensor),
-        tensor_of(TENSOR4, desc.HiddenInitTensor),
-        tensor_of(TENSOR5, desc.SequenceLengthsTensor),
-        tensor_of(TENSOR6, desc.OutputSequenceTensor),
-        tensor_of(TENSOR7, desc.OutputSingleTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = entry(input_sizes, 1)
     recurrence_sizes = desc.RecurrenceTensor.Sizes

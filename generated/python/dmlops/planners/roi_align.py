@@ -9,16 +9,9 @@ from typing import Any
 from .. import elements as f
 from .. import enums
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
@@ -32,20 +25,17 @@ SHADER = DefinitionShader(
     sized=15,
 )
 
-TENSOR0 = absent("ROI_ALIGN", "InputTensor", "INPUT")
-TENSOR1 = absent("ROI_ALIGN", "ROITensor", "ROI")
-TENSOR2 = absent("ROI_ALIGN", "BatchIndicesTensor", "BATCH_INDICES")
-TENSOR3 = absent("ROI_ALIGN", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("ROITensor", "ROI"),
+    Operand("BatchIndicesTensor", "BATCH_INDICES"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.ROITensor),
-        tensor_of(TENSOR2, desc.BatchIndicesTensor),
-        tensor_of(TENSOR3, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     roi_sizes = desc.ROITensor.Sizes
     roi_sizes_entry = (entry(roi_sizes, len(roi_sizes) - 2), 2)
     output_sizes = desc.OutputTensor.Sizes

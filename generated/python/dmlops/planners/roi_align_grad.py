@@ -10,17 +10,9 @@ from .. import elements as f
 from .. import enums
 from ..arithmetic import entry
 from ..definition import sizes_of
-from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-    SparseSumPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass, SparseSumPass
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
@@ -45,24 +37,19 @@ SHADER = DefinitionShader(
     sparse_sum=SparseSumPass(6, 4, 13, 1),
 )
 
-TENSOR0 = absent("ROI_ALIGN_GRAD", "InputTensor", "INPUT")
-TENSOR1 = absent("ROI_ALIGN_GRAD", "InputGradientTensor", "INPUT_GRADIENT")
-TENSOR2 = absent("ROI_ALIGN_GRAD", "ROITensor", "ROI")
-TENSOR3 = absent("ROI_ALIGN_GRAD", "BatchIndicesTensor", "BATCH_INDICES")
-TENSOR4 = absent("ROI_ALIGN_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
-TENSOR5 = absent("ROI_ALIGN_GRAD", "OutputROIGradientTensor", "OUTPUT_ROIGRADIENT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("InputGradientTensor", "INPUT_GRADIENT"),
+    Operand("ROITensor", "ROI"),
+    Operand("BatchIndicesTensor", "BATCH_INDICES"),
+    Operand("OutputGradientTensor", "OUTPUT_GRADIENT"),
+    Operand("OutputROIGradientTensor", "OUTPUT_ROIGRADIENT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.InputGradientTensor),
-        tensor_of(TENSOR2, desc.ROITensor),
-        tensor_of(TENSOR3, desc.BatchIndicesTensor),
-        tensor_of(TENSOR4, desc.OutputGradientTensor),
-        tensor_of(TENSOR5, desc.OutputROIGradientTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     roi_sizes = desc.ROITensor.Sizes
     roi_sizes_entry = entry(roi_sizes, len(roi_sizes) - 2)
     roi_sizes_entry2 = (roi_sizes_entry, 2)

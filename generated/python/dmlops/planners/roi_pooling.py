@@ -7,15 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..gpu.planner_helpers import Planner, absent, bits, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    Pass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 2, 0, 4, 0, False, -1, 1)],
@@ -23,18 +17,16 @@ SHADER = DefinitionShader(
     lists=["POOLED"],
 )
 
-TENSOR0 = absent("ROI_POOLING", "InputTensor", "INPUT")
-TENSOR1 = absent("ROI_POOLING", "ROITensor", "ROI")
-TENSOR2 = absent("ROI_POOLING", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("ROITensor", "ROI"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.ROITensor),
-        tensor_of(TENSOR2, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         lists=[limited((desc.PooledSize.Height, desc.PooledSize.Width))],

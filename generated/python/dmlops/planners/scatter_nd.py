@@ -8,25 +8,25 @@ from typing import Any
 
 from ..compute.scatter_nd import target
 from ..gpu.movement import movement_of
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.scatter import (
-    Scatter,
-    plan_scatter,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.scatter import Scatter, plan_scatter
 
-TENSOR0 = absent("SCATTER_ND", "InputTensor", "INPUT")
-TENSOR1 = absent("SCATTER_ND", "IndicesTensor", "INDICES")
-TENSOR2 = absent("SCATTER_ND", "UpdatesTensor", "UPDATES")
-TENSOR3 = absent("SCATTER_ND", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("IndicesTensor", "INDICES"),
+    Operand("UpdatesTensor", "UPDATES"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Scatter:
     """The planner's input for a description."""
+    tensors = tensors_of(desc, OPERANDS, index)
     return Scatter(
-        input=tensor_of(TENSOR0, desc.InputTensor),
-        indices=tensor_of(TENSOR1, desc.IndicesTensor),
-        updates=tensor_of(TENSOR2, desc.UpdatesTensor),
-        output=tensor_of(TENSOR3, desc.OutputTensor),
+        input=tensors[0],
+        indices=tensors[1],
+        updates=tensors[2],
+        output=tensors[3],
         movement=movement_of(desc, target, "UpdatesTensor", "OutputTensor"),
     )
 

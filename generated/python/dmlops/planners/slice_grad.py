@@ -7,30 +7,23 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry, quotient
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(1, False, 0, False, False),
 )
 
-TENSOR0 = absent("SLICE_GRAD", "InputGradientTensor", "INPUT_GRADIENT", as_bits=True)
-TENSOR1 = absent("SLICE_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT", as_bits=True)
+OPERANDS = [
+    Operand("InputGradientTensor", "INPUT_GRADIENT", as_bits=True),
+    Operand("OutputGradientTensor", "OUTPUT_GRADIENT", as_bits=True),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputGradientTensor),
-        tensor_of(TENSOR1, desc.OutputGradientTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     output_gradient_dimension_count = len(desc.OutputGradientTensor.Sizes)
     return Definition(
         tensors=tensors,

@@ -8,15 +8,10 @@ from typing import Any
 
 from ..arithmetic import entry
 from ..coordinates import Coordinates, Load, replace
-from ..gpu.planner_helpers import Planner, absent, given, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
     map=MapPass(1, False, 0, False, False),
@@ -24,7 +19,10 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["int axis", "int start"]
 
-TENSOR0 = absent("SPLIT", "InputTensor", "INPUT", as_bits=True)
+OPERANDS = [
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("OutputTensors", "OUTPUT", entry=NONE, as_bits=True),
+]
 
 
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
@@ -36,13 +34,7 @@ def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description, for one of OutputTensors."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(
-            absent("SPLIT", "OutputTensors", "OUTPUT", entry=index, as_bits=True),
-            given(desc.OutputTensors, index),
-        ),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
         lists=[limited(desc.InputTensor.Sizes)],

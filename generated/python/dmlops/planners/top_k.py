@@ -6,23 +6,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Planner, absent, tensor_of
-from ..gpu.plans.top_k import (
-    TopK,
-    plan_top_k,
-)
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.top_k import TopK, plan_top_k
 
-TENSOR0 = absent("TOP_K", "InputTensor", "INPUT")
-TENSOR1 = absent("TOP_K", "OutputValueTensor", "OUTPUT_VALUE")
-TENSOR2 = absent("TOP_K", "OutputIndexTensor", "OUTPUT_INDEX")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputValueTensor", "OUTPUT_VALUE"),
+    Operand("OutputIndexTensor", "OUTPUT_INDEX"),
+]
 
 
 def inputs(desc: Any, index: int) -> TopK:
     """The planner's input for a description."""
+    tensors = tensors_of(desc, OPERANDS, index)
     return TopK(
-        input=tensor_of(TENSOR0, desc.InputTensor),
-        output=tensor_of(TENSOR1, desc.OutputValueTensor),
-        indices=tensor_of(TENSOR2, desc.OutputIndexTensor),
+        input=tensors[0],
+        output=tensors[1],
+        indices=tensors[2],
         axis=desc.Axis,
         count=desc.K,
         largest=True,

@@ -7,10 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.planner_helpers import Planner, absent, limited, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
@@ -30,16 +28,15 @@ SHADER = DefinitionShader(
     separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, False, False)],
 )
 
-TENSOR0 = absent("UPSAMPLE_2D", "InputTensor", "INPUT")
-TENSOR1 = absent("UPSAMPLE_2D", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     input_dimension_count = len(desc.InputTensor.Sizes)
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     return Definition(

@@ -8,15 +8,9 @@ from typing import Any
 
 from .. import elements as f
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Planner, absent, bits, tensor_of
-from ..gpu.plans.definition import (
-    plan_definition,
-)
-from ..gpu.plans.definition_types import (
-    Definition,
-    DefinitionShader,
-    MapPass,
-)
+from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     map=MapPass(1, False, 0, False, False),
@@ -24,16 +18,15 @@ SHADER = DefinitionShader(
 
 CONSTANTS = ["float scale", "float first", "float second", "float third"]
 
-TENSOR0 = absent("VALUE_SCALE_2D", "InputTensor", "INPUT")
-TENSOR1 = absent("VALUE_SCALE_2D", "OutputTensor", "OUTPUT")
+OPERANDS = [
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
+]
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
-    tensors = [
-        tensor_of(TENSOR0, desc.InputTensor),
-        tensor_of(TENSOR1, desc.OutputTensor),
-    ]
+    tensors = tensors_of(desc, OPERANDS, index)
     bias_entry = f.single(entry(desc.Bias, 0))
     is_number = desc.ChannelCount == 3
     return Definition(
