@@ -226,29 +226,6 @@ def test_any_tile_gives_the_same(
         check(device, CASES[name], inputs_of(CASES[name]))
 
 
-def sum_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adds up whole boxes of taps instead of each line's first."""
-    tile_of = separable.separable_tile
-    monkeypatch.setattr(separable, "separable_tile", lambda *given: tile_of(*given)._replace(span=0))
-
-
-SUMS = [
-    *("antialiased: a ninth", "antialiased: of planes, too", "linear: smaller", "back: a picture"),
-    *("back: halves", "back: nearest", "back: nearest, made smaller", "linear: far apart"),
-]
-
-
-@pytest.mark.parametrize("value", [None, np.nan, np.inf])
-@pytest.mark.parametrize("name", SUMS)
-def test_sums_in_one_go_give_the_same(
-    name: str, value: float | None, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert gpu.plan(CASES[name]).dispatches[0].defines["SPAN"] > 0
-    sum_in_one_go(monkeypatch)
-    assert gpu.plan(CASES[name]).dispatches[0].defines["SPAN"] == 0
-    check(device, CASES[name], inputs_of(CASES[name], value))
-
-
 def regions(function: str, channels: int, count: int) -> tuple[Any, dict[str, np.ndarray]]:
     """The gradient of regions sampled from two images, and its inputs: some regions overlap, others reach
     beyond an image or are empty."""
@@ -295,7 +272,6 @@ def test_tables_give_the_bytes_of_the_definition(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sums of the same products in the same order, whether a thread goes through its box or has tables."""
-    sum_in_one_go(monkeypatch)
     inputs = inputs_of(CASES[name])
     (tables,) = run_in_guard_zones(device, CASES[name], inputs).values()
     monkeypatch.setattr(pass_selection, "separable_place", lambda *_: NONE)

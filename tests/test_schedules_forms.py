@@ -312,26 +312,21 @@ ELEMENT, TAP = "float(InputTensor[p])", "weights(p) * float(InputTensor[p])"
 
 
 def totals(variant: Variant) -> Any:
-    """The number of sums, and whether these may also be sums along one axis after the others."""
+    """The number of sums."""
     form = variant.form_of(Separable)
-    if form is None:
-        return None
-    (mode,) = form.modes
-    return len(mode.totals), mode.combined is not None
+    return form and [len(mode.totals) for mode in form.modes]
 
 
 TAPS = Family(RESAMPLED, totals, {
-    "as it is": (f"convert(sum({TAP} {BOX}), OutputTensor)", (1, True)),
-    "turned round": (f"convert(sum({ELEMENT} * weights(p) {BOX}), OutputTensor)", (1, True)),
-    "without weights": (f"convert(sum({ELEMENT} {BOX}), OutputTensor)", (1, True)),
-    "some of them": (f"convert(sum({ELEMENT} {BOX} if {LATER}), OutputTensor)", (1, True)),
-    "a mean": (f"convert(sum({TAP} {BOX}) / sum(weights(p) {BOX}), OutputTensor)", (2, True)),
-    "a mean turned round": (f"convert(sum(weights(p) {BOX}) / sum({TAP} {BOX}), OutputTensor)", (2, False)),
-    "one element": ("InputTensor[[at[d] // 2 for d in range(dims)]]", (0, False)),
-    "a multiple": (f"convert(2 * sum({ELEMENT} {BOX}), OutputTensor)", (1, False)),
-    "and more": (f"convert(sum({ELEMENT} {BOX}) + 1, OutputTensor)", (1, False)),
-    "of magnitudes": (f"convert(sum(abs({ELEMENT}) {BOX}), OutputTensor)", (1, False)),
-    "rounded otherwise": (f"quantize(sum({TAP} {BOX}), OutputTensor)", (1, False)),
+    "as it is": (f"convert(sum({TAP} {BOX}), OutputTensor)", [1]),
+    "turned round": (f"convert(sum({ELEMENT} * weights(p) {BOX}), OutputTensor)", [1]),
+    "without weights": (f"convert(sum({ELEMENT} {BOX}), OutputTensor)", [1]),
+    "some of them": (f"convert(sum({ELEMENT} {BOX} if {LATER}), OutputTensor)", [1]),
+    "a mean": (f"convert(sum({TAP} {BOX}) / sum(weights(p) {BOX}), OutputTensor)", [2]),
+    "one element": ("InputTensor[[at[d] // 2 for d in range(dims)]]", [0]),
+    "and more": (f"convert(sum({ELEMENT} {BOX}) + 1, OutputTensor)", [1]),
+    "of magnitudes": (f"convert(sum(abs({ELEMENT}) {BOX}), OutputTensor)", [1]),
+    "rounded otherwise": (f"quantize(sum({TAP} {BOX}), OutputTensor)", [1]),
     "greatest": (f"convert(max({TAP} {BOX}), OutputTensor)", None),
     "no product": (f"convert(sum(weights(p) + {ELEMENT} {BOX}), OutputTensor)", None),
     "weighted along one axis": (f"convert(sum({ELEMENT} * float(p[0]) {BOX}), OutputTensor)", None),
@@ -690,17 +685,15 @@ def test_only_recurrent_networks_share_sums() -> None:
 
 
 def test_only_resampling_has_taps() -> None:
-    """For each mode whether it is a sum, also along one axis after the others, whether taps are left out, and
-    whether they are weighted."""
+    """For each mode whether it is a sum, whether taps are left out, and whether they are weighted."""
 
-    def kind(mode: Mode) -> tuple[bool, bool, bool, bool]:
-        taps = mode.taps
-        return bool(mode.totals), mode.combined is not None, taps.takes is not None, taps.weight is not None
+    def kind(mode: Mode) -> tuple[bool, bool, bool]:
+        return bool(mode.totals), mode.taps.takes is not None, mode.taps.weight is not None
 
     modes = {name: list(map(kind, form.modes)) for name, form in operators_with(Separable).items()}
-    blended, chosen = (True, True, False, True), (False, False, False, False)
+    blended, chosen = (True, False, True), (False, False, False)
     forward = {name: [blended, chosen] for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "UPSAMPLE_2D")}
-    both = [(True, True, True, True), (True, True, True, False)]
+    both = [(True, True, True), (True, True, False)]
     back = dict.fromkeys(("RESAMPLE_GRAD", "RESAMPLE_GRAD1"), both)
     assert modes == forward | back | {"RESAMPLE3": [blended, blended, chosen]}
 

@@ -69,28 +69,6 @@ class Mode:
     totals: Mapping[str, ir.Expr | None]
     value: ir.Expr
 
-    @property
-    def combined(self) -> ir.Expr | None:
-        """The value before it is converted to the output's type, if that is the same, apart from rounding,
-        where taps are combined along some axes first, and the results along the others: a weighted sum of
-        elements, or their weighted mean."""
-        value = _unconverted(self.value)
-        match value:
-            case ir.Binary("/", ir.Local(total), ir.Local(whole)) if self.totals.get(whole, total) is None:
-                term = self.totals[total]
-            case ir.Local(total):
-                term = self.totals.get(total)
-            case _:
-                term = None
-        return value if term is not None and _unconverted(term) == self.element else None
-
-
-def _unconverted(value: ir.Expr) -> ir.Expr:
-    match value:
-        case ir.Call("convert" | "float", (converted, *_)):
-            return converted
-    return value
-
 
 @dataclass(frozen=True)
 class Separable(FastForm):

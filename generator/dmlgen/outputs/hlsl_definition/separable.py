@@ -19,7 +19,7 @@ class ModePass:
     """A pass for one mode: from taps to the output; see `schedules.separable`. All are texts.
 
     `totals` are what a tap adds to each total before it is multiplied by the weight, "" for 1. `is_sum`:
-    there are totals. `precise`: totals are computed with `precise`. `combined`: see `Mode`, "" if None.
+    there are totals. `precise`: totals are computed with `precise`.
     """
 
     number: int
@@ -32,7 +32,6 @@ class ModePass:
     totals: Mapping[str, str]
     value: str
     precise: bool
-    combined: str
 
     @property
     def is_sum(self) -> bool:
@@ -61,7 +60,6 @@ class SeparablePass(FormPasses):
                 "tensor": self.tensor.member,
                 "output": self.output.member,
                 "is_sum": int(mode.is_sum),
-                "by_axis": int(bool(mode.combined)),
             }
             for mode in self.modes
         ]
@@ -114,5 +112,4 @@ def _mode(
         },
         value=printer.made(output, mode.value),
         precise=mode.value.type != ir.FLOAT,
-        combined="" if mode.combined is None else printer.value(mode.combined, False),
     )

@@ -125,15 +125,13 @@ class RowsPass(NamedTuple):
 
 
 class SeparablePass(NamedTuple):
-    """Pass `number` of the shader computes an output from taps along each axis: their sum if `is_sum`, which
-    can be computed `by_axis`, from sums along other axes, if it is a float. Tensor and output are tensors by
-    number."""
+    """Pass `number` of the shader computes an output from taps along each axis: their sum if `is_sum`. Tensor
+    and output are tensors by number."""
 
     number: int
     tensor: int
     output: int
     is_sum: bool
-    by_axis: bool
 
 
 class SparseSumPass(NamedTuple):

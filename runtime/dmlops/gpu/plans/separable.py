@@ -1,9 +1,8 @@
 """Separable taps, passes of definitions: each output element is made of a box of elements, by taps along each
 axis.
 
-A group computes a tile of two dimensions, those that are innermost in the output's memory, at several
-coordinates of the others (planes). It starts by tabulating the taps of all its columns, rows and planes. Sums
-of floats are computed along all other axes first, then along columns.
+A group computes a tile of three dimensions, those that are innermost in the output's memory: columns, rows
+and planes. It starts by tabulating the taps of these.
 """
 
 from __future__ import annotations
@@ -26,40 +25,39 @@ SEPARABLE_COLUMNS = 128
 "columns of a tile, at most"
 SEPARABLE_ROWS = 16
 "rows of a tile, at most"
-SEPARABLE_SPAN = 512
-"columns of the tensor that a tile reads, at most, apart from the taps of one more element"
 
 MOST_TAPS = 64
-"""Taps along an axis, and of a line, for which tables may have room."""
+"""Taps along an axis for which tables may have room."""
 
 
 class SeparableTile(NamedTuple):
     """A group's tile: its planes, rows and columns; the `vector` of adjacent columns that a thread stores at
-    once; the `taps` along an axis and those of a plane for which its tables have room; and the columns of the
-    tensor, `span`, in which taps along other axes are combined first, or 0."""
+    once; and the `taps` along an axis for which its tables have room."""
 
     planes: int
     rows: int
     columns: int
     vector: int
     taps: int
-    plane_taps: int
-    span: int
 
 
 class Extent(NamedTuple):
-    """An output as elements of a row, rows of a plane, and planes, in its order in memory."""
+    """An output as elements of a row, rows of a plane, planes of a volume, and volumes, in its order in
+    memory."""
 
     columns: int
     rows: int
     planes: int
+    volumes: int
 
 
 def extent_of(output: Tensor) -> Extent:
     """The extent of an output of two dimensions or more."""
     order = outermost_first(output.sizes, output.strides)
-    columns, rows = output.sizes[order[len(order) - 1]], output.sizes[order[len(order) - 2]]
-    return Extent(columns, rows, element_count(output.sizes) // (columns * rows))
+    rank = len(order)
+    columns, rows = output.sizes[order[rank - 1]], output.sizes[order[rank - 2]]
+    planes = output.sizes[order[rank - 3]] if rank > 2 else 1
+    return Extent(columns, rows, planes, element_count(output.sizes) // (columns * rows * planes))
 
 
 def separable_place(op: Definition, shader: DefinitionShader) -> int:
@@ -74,34 +72,27 @@ def separable_place(op: Definition, shader: DefinitionShader) -> int:
 
 def words_of_tile(tile: SeparableTile, rank: int) -> int:
     """The words of shared memory that a tile takes."""
-    entries = tile.columns + tile.rows + tile.planes * (rank - 2)
-    of_planes = times(tile.planes, 2 * tile.plane_taps + times(tile.rows, tile.span))
-    return times(entries, tile.taps + 3) + of_planes
+    return times(tile.columns + tile.rows + tile.planes + rank, tile.taps + 3)
 
 
 def tiles_of(tile: SeparableTile, extent: Extent) -> int:
     """The tiles of an output."""
     plane = times(ceil_div(extent.columns, tile.columns), ceil_div(extent.rows, tile.rows))
-    return times(plane, ceil_div(extent.planes, tile.planes))
+    return times(times(plane, ceil_div(extent.planes, tile.planes)), extent.volumes)
 
 
 def separable_tile(one: SeparablePass, tensor: Tensor, output: Tensor) -> SeparableTile:
     """The largest tile for which there is room and that leaves enough groups."""
     order = outermost_first(output.sizes, output.strides)
-    extent, rank = extent_of(output), len(order)
-    width = tensor.sizes[order[rank - 1]]
-    taps, plane_taps = 1, 1
-    for place, d in enumerate(order):
-        if one.is_sum and tensor.sizes[d] != output.sizes[d]:  # weights depend on distance
-            own = min(2 * ceil_div(tensor.sizes[d], output.sizes[d]) + 2, MOST_TAPS)
-            taps = max(taps, own)
-            plane_taps = plane_taps if place >= rank - 2 else min(plane_taps * own, MOST_TAPS)
+    extent, rank, taps = extent_of(output), len(order), 1
+    for d, size in enumerate(output.sizes):
+        if one.is_sum and tensor.sizes[d] != size:  # weights depend on distance
+            taps = max(taps, min(2 * ceil_div(tensor.sizes[d], size) + 2, MOST_TAPS))
     vector = aligned_vector(output, order[rank - 1]) if not one.is_sum or output.bits == 8 else 1
-    most = min(SEPARABLE_COLUMNS, max(SEPARABLE_SPAN * extent.columns // width, 1))
-    columns = ceil_div(ceil_div(extent.columns, ceil_div(extent.columns, most)), vector) * vector
-    span = ceil_div(columns * width, extent.columns) + taps if one.by_axis and output.is_float else 0
+    parts = ceil_div(extent.columns, SEPARABLE_COLUMNS)
+    columns = ceil_div(ceil_div(extent.columns, parts), vector) * vector
     planes = min(extent.planes, 8 if extent.planes % 8 == 0 and vector == 1 else 4)
-    tile = SeparableTile(planes, 1, columns, vector, taps, plane_taps, span)
+    tile = SeparableTile(planes, 1, columns, vector, taps)
     while tile.planes > 1 and tiles_of(tile, extent) < SEPARABLE_GROUPS:
         tile = tile._replace(planes=tile.planes // 2)
     while tile.columns > vector and words_of_tile(tile, rank) > SEPARABLE_TABLE:
@@ -126,6 +117,4 @@ def define_separable(out: Planning, one: SeparablePass, tensors: Tensors) -> Thr
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
     out.define("TAPS", tile.taps)
-    out.define("PLANE_TAPS", tile.plane_taps)
-    out.define("SPAN", tile.span)
     return Threads(times(tiles_of(tile, extent_of(output)), SEPARABLE_THREADS), SEPARABLE_THREADS)
