@@ -21,17 +21,13 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In passes from 2 on only, where a group computes a tile of two dimensions in some planes of the others:
-// columns run along the last dimension of DIMENSION_ORDER, rows along the one before:
-//   TILE_COLUMNS  columns of a tile
-//   TILE_ROWS  its rows
-//   PLANES     planes of a group, and of each thread, 1 or more
+// In passes from 2 on only, where a group computes a tile of the last three dimensions of DIMENSION_ORDER:
+//   TILE_COLUMNS  elements of a tile along the last of them
+//   TILE_ROWS  along the one before
+//   PLANES     along the one before that, and elements of each thread; 1 if there is none
 //   OUTPUT_VECTOR  columns of a thread, adjacent elements that are stored at once: 1, 2 or 4
-//   TAPS       taps of an element along one axis that the tables have room for
-//   PLANE_TAPS  taps of a plane, along all axes but those of rows and columns, that they have room for. In tiles with
-//              more of either, weights are computed where they are used.
-//   SPAN       0, or the columns of InputGradientTensor that a tile has room for: taps are then combined along all
-//              other axes first, once for each of these columns, and along columns after that
+//   TAPS       taps of an element along one axis that tables have room for; weights of others are computed where they
+//              are used
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_TYPE     its data type. InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
@@ -609,13 +605,6 @@ OUTPUT_GRADIENT_VALUE Made(Totals totals)
     const float total0 = totals[0];
     return (OUTPUT_GRADIENT_VALUE)total0;
 }
-
-// The same before it is converted to the output's type
-float ValueOf(Totals totals)
-{
-    const float total0 = totals[0];
-    return total0;
-}
 #elif PASS == 3
 static const bool HAS_ONE_TAP = false;
 typedef vector<float, 1> Totals;
@@ -642,29 +631,17 @@ OUTPUT_GRADIENT_VALUE Made(Totals totals)
     const float total0 = totals[0];
     return (OUTPUT_GRADIENT_VALUE)total0;
 }
-
-// The same before it is converted to the output's type
-float ValueOf(Totals totals)
-{
-    const float total0 = totals[0];
-    return total0;
-}
 #endif
 
-// Tables have entries per dimension and plane, dimension by dimension, then per row, and per column.
-static const uint FIRST_ROW = PLANES * (RANK - 2), FIRST_COLUMN = FIRST_ROW + TILE_ROWS,
-    ENTRIES = FIRST_COLUMN + TILE_COLUMNS;
+// Tables have entries for the columns, rows and planes of a tile, and one along each other dimension.
+static const uint FIRST_ROW = TILE_COLUMNS, FIRST_PLANE = FIRST_ROW + TILE_ROWS, FIRST_OTHER = FIRST_PLANE + PLANES,
+    ENTRIES = FIRST_OTHER + max(RANK - 3, 0);
+groupshared int coordinates[ENTRIES];  // in OutputGradientTensor
 groupshared uint firstTaps[ENTRIES];  // coordinates of each entry's first tap
 groupshared uint tapCounts[ENTRIES];
-groupshared float tapWeights[TAPS * ENTRIES];  // those of all first taps come first
-groupshared int coordinates[ENTRIES];  // in OutputGradientTensor
-groupshared uint planeTaps[PLANES];
-groupshared uint planeBegins[PLANES];  // in OutputGradientTensor
-groupshared uint planeOffsets[PLANE_TAPS * PLANES];  // in InputGradientTensor, of the taps of each plane
-groupshared float planeWeights[PLANE_TAPS * PLANES];
-groupshared uint isIncomplete;  // whether the tables lack any taps
-groupshared uint spanFirst;  // the range of columns of InputGradientTensor that a tile needs
-groupshared uint spanLast;
+groupshared uint tapWeights[TAPS * ENTRIES];  // bits of floats, or ABSENT; those of all first taps come first
+
+#define ABSENT 0xffffffffu  // for a tap that does not contribute
 
 void StoreOutputGradientVector(uint offset, vector<OUTPUT_GRADIENT_VALUE, OUTPUT_VECTOR> elements)
 {
@@ -675,43 +652,30 @@ void StoreOutputGradientVector(uint offset, vector<OUTPUT_GRADIENT_VALUE, OUTPUT
 #endif
 }
 
-uint StrideOf(int4 strides[2], int d) { return (uint)strides[d / 4][d % 4]; }
-
-// Fills the tables of a tile, given the coordinate where it begins. Taps at either end of a range that contribute
-// nothing are left out. Beyond the end of the output, entries repeat its last plane, row or column.
-void Tabulate(uint firstPlane, uint firstRow, uint firstColumn, uint thread)
+// The stride along dimension k of DIMENSION_ORDER, 0 if there is none
+uint StrideOf(int4 strides[2], int k)
 {
-    const uint columns = sizes[DIMENSION_AT(RANK - 1)].size, rows = sizes[DIMENSION_AT(RANK - 2)].size,
-        planes = count / (rows * columns);
-    uint n;
-    if (thread == 0)
-    {
-        isIncomplete = 0;
-        spanFirst = 0xffffffffu;
-        spanLast = 0;
-    }
-    GroupMemoryBarrierWithGroupSync();
+    const int d = DIMENSION_AT(max(k, 0));
+    return k < 0 ? 0 : (uint)strides[d / 4][d % 4];
+}
+
+// Fills the tables of a tile that begins there, in DIMENSION_ORDER. Taps at either end of a range that contribute
+// nothing are left out. Beyond the end of the output, entries repeat its last plane, row or column.
+void Tabulate(List begin, uint thread)
+{
     [loop]
-    for (n = thread; n < ENTRIES; n += NUM_THREADS)
+    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
     {
-        int k = (int)(n / PLANES);
-        uint number = min(firstPlane + n % PLANES, planes - 1) * rows * columns;
-        if (n >= FIRST_COLUMN)
-        {
-            k = RANK - 1;
-            number = min(firstColumn + n - FIRST_COLUMN, columns - 1);
-        }
-        else if (n >= FIRST_ROW)
-        {
-            k = RANK - 2;
-            number = min(firstRow + n - FIRST_ROW, rows - 1) * columns;
-        }
-        const List at = Numbered(number);
-        const int d = DIMENSION_AT(k);
-        int i = 0, first, last;
+        const int k = n < FIRST_ROW ? RANK - 1 : n < FIRST_PLANE ? RANK - 2 : n < FIRST_OTHER ? RANK - 3
+            : (int)(n - FIRST_OTHER);
+        const uint origin = n < FIRST_ROW ? 0 : n < FIRST_PLANE ? FIRST_ROW : n < FIRST_OTHER ? FIRST_PLANE : n;
+        const int d = DIMENSION_AT(max(k, 0));
+        int i = (int)(n - origin);
         [unroll]
         for (int e = 0; e < RANK; e++)
-            i = e == d ? at.entries[e] : i;
+            i += e == k ? begin.entries[e] : 0;
+        i = min(i, (int)sizes[d].size - 1);
+int first, last;
 #if PASS == 2
         first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) ? 0
             : (int)max(min(ToInteger(Floor((Convert(i - 1, (REAL_VALUE)0)
@@ -743,210 +707,161 @@ void Tabulate(uint firstPlane, uint firstRow, uint firstColumn, uint thread)
             + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
 #endif
-        uint begin = 0, taps = 0;
-        bool isWhole = true;
+        uint start = 0, taps = 0;
         [loop]
         for (int p = first; p < last; p++)
         {
             float weight;
-            if (!WeightAt(d, i, p, weight))
-                continue;
-            begin = taps == 0 ? (uint)p : begin;
-            const uint tap = (uint)p - begin;
-            isWhole = isWhole && tap == taps && tap < TAPS;
-            taps = tap + 1;
+            const bool isTaken = WeightAt(d, i, p, weight);
+            start = taps == 0 ? (uint)p : start;
+            const uint tap = (uint)p - start;
+            taps = isTaken ? tap + 1 : taps;
             if (tap < TAPS)
-                tapWeights[tap * ENTRIES + n] = weight;
+                tapWeights[tap * ENTRIES + n] = isTaken ? asuint(weight) : ABSENT;
         }
-        firstTaps[n] = begin;
-        tapCounts[n] = taps;
+        if (k < 0)
+            tapWeights[n] = asuint(1.0f);
         coordinates[n] = i;
-        if (!isWhole)
-            isIncomplete = 1;
-        if (SPAN != 0 && n >= FIRST_COLUMN && taps > 0)
-        {
-            InterlockedMin(spanFirst, begin);
-            InterlockedMax(spanLast, begin + taps);
-        }
-    }
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (n = thread; n < PLANE_TAPS * PLANES; n += NUM_THREADS)
-    {
-        uint tap = n / PLANES, offset = 0, begin = 0, taps = 1;
-        float weight = 1;
-        [unroll]
-        for (int k = RANK - 3; k >= 0; k--)
-        {
-            const uint entry = (uint)k * PLANES + n % PLANES, above = tap / max(tapCounts[entry], 1);
-            const uint own = min(tap - above * tapCounts[entry], TAPS - 1);
-            offset += (firstTaps[entry] + own) * StrideOf(inputGradientStrides, DIMENSION_AT(k));
-            begin += (uint)coordinates[entry] * StrideOf(outputGradientStrides, DIMENSION_AT(k));
-            weight = weight * tapWeights[own * ENTRIES + entry];
-            taps *= tapCounts[entry];
-            tap = above;
-        }
-        planeOffsets[n] = offset;
-        planeWeights[n] = weight;
-        planeTaps[n % PLANES] = taps;
-        planeBegins[n % PLANES] = begin;
-        if (taps > PLANE_TAPS)
-            isIncomplete = 1;
+        firstTaps[n] = k < 0 ? 0 : start;
+        tapCounts[n] = k < 0 ? 1 : taps;
     }
     GroupMemoryBarrierWithGroupSync();
 }
 
-// Combines taps for each plane: those of planes, of a row, and along the row, `taps` from a first one on, or one of
-// weight 1 if `isWhole`
-void CombineTaps(uint row, uint column, uint first, uint taps, bool isWhole, out Totals totals[PLANES])
+// Whether an entry's tap along dimension k of DIMENSION_ORDER contributes, and its weight
+bool WeightOf(uint entry, int k, uint tap, out float weight)
 {
-    const uint rowStep = StrideOf(inputGradientStrides, DIMENSION_AT(RANK - 2)),
-        step = StrideOf(inputGradientStrides, DIMENSION_AT(RANK - 1));
-    uint p, most = 0;
-    [unroll]
-    for (p = 0; p < PLANES; p++)
+    if (tap < TAPS)
     {
-        totals[p] = (Totals)0;
-        most = max(most, planeTaps[p]);
+        const uint bits = tapWeights[tap * ENTRIES + entry];
+        weight = asfloat(bits);
+        return bits != ABSENT;
     }
-    [loop]
-    for (uint t = 0; t < (HAS_ONE_TAP ? 1 : most); t++)
-        [loop]
-        for (uint y = 0; y < (HAS_ONE_TAP ? 1 : tapCounts[row]); y++)
-            [loop]
-            for (uint x = 0; x < (HAS_ONE_TAP ? 1 : taps); x++)
-            {
-                const float rowWeight = tapWeights[y * ENTRIES + row],
-                    weight = isWhole ? 1 : tapWeights[x * ENTRIES + column];
-                const uint position = (firstTaps[row] + y) * rowStep + (first + x) * step;
-                INPUT_GRADIENT_VALUE loaded[PLANES];
-                [unroll]
-                for (p = 0; p < PLANES; p++)
-                    loaded[p] = LoadInputGradient(planeOffsets[t * PLANES + p] + position);
-                [unroll]
-                for (p = 0; p < PLANES; p++)
-                    if (HAS_ONE_TAP || t < planeTaps[p])
-                        totals[p] = Add(totals[p], planeWeights[t * PLANES + p] * rowWeight * weight, loaded[p]);
-            }
+    const int d = DIMENSION_AT(k), i = coordinates[entry], p = (int)(firstTaps[entry] + tap);
+return WeightAt(d, i, p, weight);
 }
 
-// All taps of an element, whose weights are computed where they are used: in tiles that lack any in their tables
-Totals SumOfBox(uint plane, uint row, uint column)
+// Combines the taps of the elements of all planes, given the entries of their row and column
+void CombineTaps(uint row, uint column, out Totals totals[PLANES])
 {
-    Totals totals = (Totals)0;
-    uint box = tapCounts[row] * tapCounts[column];
+    const uint planeStep = StrideOf(inputGradientStrides, RANK - 3), rowStep = StrideOf(inputGradientStrides, RANK - 2),
+        step = StrideOf(inputGradientStrides, RANK - 1);
+    const uint columnTaps = tapCounts[column], rowTaps = tapCounts[row];
+    uint p, planeTaps = 0, others = 1;  // taps of any plane, and along all dimensions before
     int k;
-    [loop]
-    for (k = 0; k < RANK - 2; k++)
-        box *= tapCounts[(uint)k * PLANES + plane];
-    [loop]
-    for (uint number = 0; number < box; number++)
-    {
-        uint rest = number, offset = 0;
-        float weight = 1;
-        bool contributes = true;
-        [loop]
-        for (k = RANK - 1; k >= 0; k--)
-        {
-            const uint entry = k == RANK - 1 ? column : k == RANK - 2 ? row : (uint)k * PLANES + plane,
-                above = rest / tapCounts[entry];
-            const int d = DIMENSION_AT(k), i = coordinates[entry],
-                p = (int)(firstTaps[entry] + rest - above * tapCounts[entry]);
-            float along;
-            contributes = WeightAt(d, i, p, along) && contributes;
-            weight = weight * along;
-            offset += (uint)p * StrideOf(inputGradientStrides, d);
-            rest = above;
-        }
-        if (contributes)
-            totals = Add(totals, weight, LoadInputGradient(offset));
-    }
-    return totals;
-}
-
-#if SPAN
-groupshared float betweens[PLANES * TILE_ROWS * SPAN];  // along all axes but that of rows
-#endif
-
-// Combines taps along columns: those of all other axes have been combined in each column of InputGradientTensor
-void CombineColumns(uint position, uint column, out Totals totals[PLANES])
-{
-    uint p;
     [unroll]
     for (p = 0; p < PLANES; p++)
-        totals[p] = (Totals)0;
-#if SPAN
-    const uint begin = position + firstTaps[column] - spanFirst;
-    [loop]
-    for (uint x = 0; x < tapCounts[column]; x++)
     {
-        const float weight = tapWeights[x * ENTRIES + column];
-        [unroll]
-        for (p = 0; p < PLANES; p++)
-            totals[p] = Add(totals[p], weight, (INPUT_GRADIENT_VALUE)betweens[p * TILE_ROWS * SPAN + begin + x]);
+        totals[p] = (Totals)0;
+        planeTaps = max(planeTaps, tapCounts[FIRST_PLANE + p]);
     }
-#endif
+    [unroll]
+    for (k = 0; k < RANK - 3; k++)
+        others *= tapCounts[FIRST_OTHER + k];
+    [loop]
+    for (uint other = 0; other < (HAS_ONE_TAP ? 1 : others); other++)
+    {
+        uint rest = other, offset = 0;
+        float weight = 1, along;
+        bool isTaken = true;
+        [unroll]
+        for (k = RANK - 4; k >= 0; k--)
+        {
+            const uint entry = FIRST_OTHER + k;
+            uint tap = 0;
+            if (!HAS_ONE_TAP && others > 1)
+            {
+                tap = rest % tapCounts[entry];
+                rest /= tapCounts[entry];
+            }
+            isTaken = (WeightOf(entry, k, tap, along) || HAS_ONE_TAP) && isTaken;
+            weight = weight * along;
+            offset += (firstTaps[entry] + tap) * StrideOf(inputGradientStrides, k);
+        }
+        [loop]
+        for (uint z = 0; z < (HAS_ONE_TAP ? 1 : planeTaps) && isTaken; z++)
+        {
+            uint offsets[PLANES];
+            float weights[PLANES];
+            bool takes[PLANES];
+            [unroll]
+            for (p = 0; p < PLANES; p++)
+            {
+                const uint entry = FIRST_PLANE + p, tap = min(z, max(tapCounts[entry], 1) - 1);
+                takes[p] = HAS_ONE_TAP || (WeightOf(entry, RANK - 3, tap, along) && z < tapCounts[entry]);
+                offsets[p] = offset + (firstTaps[entry] + tap) * planeStep;
+                weights[p] = weight * along;
+            }
+            [loop]
+            for (uint y = 0; y < (HAS_ONE_TAP ? 1 : rowTaps); y++)
+            {
+                float rowWeight, columnWeight;
+                if (!WeightOf(row, RANK - 2, y, rowWeight) && !HAS_ONE_TAP)
+                    continue;
+                const uint position = (firstTaps[row] + y) * rowStep + firstTaps[column] * step;
+                [loop]
+                for (uint x = 0; x < (HAS_ONE_TAP ? 1 : columnTaps); x++)
+                {
+                    if (!WeightOf(column, RANK - 1, x, columnWeight) && !HAS_ONE_TAP)
+                        continue;
+                    INPUT_GRADIENT_VALUE loaded[PLANES];
+                    [unroll]
+                    for (p = 0; p < PLANES; p++)
+                        loaded[p] = LoadInputGradient(offsets[p] + position + x * step);
+                    [unroll]
+                    for (p = 0; p < PLANES; p++)
+                        if (takes[p])
+                            totals[p] = Add(totals[p], weights[p] * (rowWeight * columnWeight), loaded[p]);
+                }
+            }
+        }
+    }
 }
 
 void ComputeTile(uint tile, uint thread)
 {
-    const uint columns = sizes[DIMENSION_AT(RANK - 1)].size, rows = sizes[DIMENSION_AT(RANK - 2)].size,
-        planes = count / (rows * columns);
-    const uint across = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS, down = (rows + TILE_ROWS - 1) / TILE_ROWS;
-    const uint firstColumn = tile % across * TILE_COLUMNS, firstRow = tile / across % down * TILE_ROWS,
-        firstPlane = tile / across / down * PLANES;
-    uint n, p;
-    if (firstPlane >= planes)
-        return;
-    Tabulate(firstPlane, firstRow, firstColumn, thread);
-    const bool isSpanned = SPAN > 0 && isIncomplete == 0 && spanLast - spanFirst <= SPAN;
-#if SPAN
-    [loop]
-    for (n = thread; n < TILE_ROWS * SPAN && isSpanned; n += NUM_THREADS)
+    List begin = ListOf(0, 0, RANK);
+    uint n, p, offset = 0;
+    [unroll]
+    for (int k = RANK - 1; k >= 0; k--)
     {
-        if (spanFirst + n % SPAN >= spanLast)
-            continue;
-        Totals totals[PLANES];
-        CombineTaps(FIRST_ROW + n / SPAN, 0, spanFirst + n % SPAN, 1, true, totals);
-        [unroll]
-        for (p = 0; p < PLANES; p++)
-            betweens[p * TILE_ROWS * SPAN + n] = ValueOf(totals[p]);
+        const uint extent = k == RANK - 1 ? TILE_COLUMNS : k == RANK - 2 ? TILE_ROWS : k == RANK - 3 ? PLANES : 1;
+        const uint along = (sizes[DIMENSION_AT(k)].size + extent - 1) / extent;
+        begin.entries[k] = (int)(tile % along * extent);
+        offset += (uint)begin.entries[k] * StrideOf(outputGradientStrides, k);
+        tile /= along;
     }
-    GroupMemoryBarrierWithGroupSync();
-#endif
+    if (tile > 0)
+        return;
+
+    Tabulate(begin, thread);
+    const uint columns = sizes[DIMENSION_AT(RANK - 1)].size - (uint)begin.entries[RANK - 1],
+        rows = sizes[DIMENSION_AT(RANK - 2)].size - (uint)begin.entries[RANK - 2];
+    const uint planes = RANK < 3 ? 1 : sizes[DIMENSION_AT(max(RANK - 3, 0))].size
+        - (uint)begin.entries[max(RANK - 3, 0)];
     [loop]
     for (n = thread; n < TILE_ROWS * TILE_COLUMNS / OUTPUT_VECTOR; n += NUM_THREADS)
     {
         const uint row = n / (TILE_COLUMNS / OUTPUT_VECTOR),
             column = n % (TILE_COLUMNS / OUTPUT_VECTOR) * OUTPUT_VECTOR;
-        if (firstRow + row >= rows || firstColumn + column >= columns)
+        if (row >= rows || column >= columns)
             continue;
-        const uint offset = (firstRow + row) * StrideOf(outputGradientStrides, DIMENSION_AT(RANK - 2))
-            + (firstColumn + column) * StrideOf(outputGradientStrides, DIMENSION_AT(RANK - 1));
         vector<OUTPUT_GRADIENT_VALUE, OUTPUT_VECTOR> values[PLANES];
         [unroll]
         for (uint v = 0; v < OUTPUT_VECTOR; v++)
         {
-            const uint entry = FIRST_COLUMN + column + v;
             Totals totals[PLANES];
-            if (!HAS_ONE_TAP && isIncomplete != 0)
-            {
-                [unroll]
-                for (p = 0; p < PLANES; p++)
-                    totals[p] = SumOfBox(p, FIRST_ROW + row, entry);
-            }
-            else if (isSpanned)
-                CombineColumns(row * SPAN, entry, totals);
-            else
-                CombineTaps(FIRST_ROW + row, entry, firstTaps[entry], tapCounts[entry], false, totals);
+            CombineTaps(FIRST_ROW + row, column + v, totals);
             [unroll]
             for (p = 0; p < PLANES; p++)
                 values[p][v] = Made(totals[p]);
         }
+        const uint place = offset + row * StrideOf(outputGradientStrides, RANK - 2)
+            + column * StrideOf(outputGradientStrides, RANK - 1);
         [unroll]
         for (p = 0; p < PLANES; p++)
-            if (firstPlane + p < planes)
-                StoreOutputGradientVector(planeBegins[p] + offset, values[p]);
+            if (p < planes)
+                StoreOutputGradientVector(place + p * StrideOf(outputGradientStrides, RANK - 3), values[p]);
     }
 }
 #endif

@@ -668,7 +668,6 @@ typedef struct dmlops_plan_SeparablePass {
     int64_t tensor;
     int64_t output;
     int is_sum;
-    int by_axis;
 } dmlops_plan_SeparablePass;
 
 typedef struct dmlops_plan_SparseSumPass {
@@ -1111,14 +1110,13 @@ typedef struct dmlops_plan_SeparableTile {
     int64_t columns;
     int64_t vector;
     int64_t taps;
-    int64_t plane_taps;
-    int64_t span;
 } dmlops_plan_SeparableTile;
 
 typedef struct dmlops_plan_Extent {
     int64_t columns;
     int64_t rows;
     int64_t planes;
+    int64_t volumes;
 } dmlops_plan_Extent;
 
 typedef struct dmlops_plan_RowShape {
@@ -6417,13 +6415,18 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
     dmlops_plan_Extent* result) {
     dmlops_plan_int_8 order;
     dmlops_plan_outermost_first(planning, &output->sizes, &output->strides, &order);
+    int64_t rank = order.count;
     int64_t columns = output->sizes.items[dmlops_item(planning,
-        order.items[dmlops_item(planning, dmlops_subtract(order.count, 1), order.count)], output->sizes.count)];
+        order.items[dmlops_item(planning, dmlops_subtract(rank, 1), order.count)], output->sizes.count)];
     int64_t rows = output->sizes.items[dmlops_item(planning,
-        order.items[dmlops_item(planning, dmlops_subtract(order.count, 2), order.count)], output->sizes.count)];
+        order.items[dmlops_item(planning, dmlops_subtract(rank, 2), order.count)], output->sizes.count)];
+    int64_t planes = (rank > 2) ? output->sizes.items[dmlops_item(planning,
+        order.items[dmlops_item(planning, dmlops_subtract(rank, 3), order.count)], output->sizes.count)] : 1;
     result->columns = columns;
     result->rows = rows;
-    result->planes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(columns, rows));
+    result->planes = planes;
+    result->volumes = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes),
+        dmlops_multiply(dmlops_multiply(columns, rows), planes));
     return;
 }
 
@@ -6446,11 +6449,8 @@ DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, con
 /* The words of shared memory that a tile takes. */
 DMLOPS_CALLED int64_t dmlops_plan_words_of_tile(dmlops_planning* planning, const dmlops_plan_SeparableTile* tile,
     int64_t rank) {
-    int64_t entries = dmlops_add(dmlops_add(tile->columns, tile->rows),
-        dmlops_multiply(tile->planes, dmlops_subtract(rank, 2)));
-    int64_t of_planes = dmlops_plan_times(planning, tile->planes,
-        dmlops_add(dmlops_multiply(2, tile->plane_taps), dmlops_plan_times(planning, tile->rows, tile->span)));
-    return dmlops_add(dmlops_plan_times(planning, entries, dmlops_add(tile->taps, 3)), of_planes);
+    return dmlops_plan_times(planning, dmlops_add(dmlops_add(dmlops_add(tile->columns, tile->rows), tile->planes),
+        rank), dmlops_add(tile->taps, 3));
 }
 
 /* The tiles of an output. */
@@ -6458,7 +6458,8 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
     const dmlops_plan_Extent* extent) {
     int64_t plane = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, extent->columns, tile->columns),
         dmlops_plan_ceil_div(planning, extent->rows, tile->rows));
-    return dmlops_plan_times(planning, plane, dmlops_plan_ceil_div(planning, extent->planes, tile->planes));
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, plane,
+        dmlops_plan_ceil_div(planning, extent->planes, tile->planes)), extent->volumes);
 }
 
 /* The largest tile for which there is room and that leaves enough groups. */
@@ -6469,31 +6470,21 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     dmlops_plan_Extent extent;
     dmlops_plan_extent_of(planning, output, &extent);
     int64_t rank = order.count;
-    int64_t width = tensor->sizes.items[dmlops_item(planning,
-        order.items[dmlops_item(planning, dmlops_subtract(rank, 1), order.count)], tensor->sizes.count)];
     int64_t taps = 1;
-    int64_t plane_taps = 1;
-    for (int64_t place = 0; place < order.count; ++place) {
-        const int64_t d = order.items[place];
-        if (one->is_sum && (tensor->sizes.items[dmlops_item(planning, d,
-            tensor->sizes.count)] != output->sizes.items[dmlops_item(planning, d, output->sizes.count)])) {
-            int64_t own = dmlops_min(dmlops_add(dmlops_multiply(2,
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        if (one->is_sum && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] != size)) {
+            taps = dmlops_max(taps, dmlops_min(dmlops_add(dmlops_multiply(2,
                 dmlops_plan_ceil_div(planning, tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)],
-                output->sizes.items[dmlops_item(planning, d, output->sizes.count)])), 2), 64);
-            taps = dmlops_max(taps, own);
-            plane_taps = (place >= dmlops_subtract(rank, 2)) ? plane_taps
-                : dmlops_min(dmlops_multiply(plane_taps, own), 64);
+                size)), 2), 64));
         }
     }
     int64_t vector = (!one->is_sum || (output->bits == 8))
         ? dmlops_plan_aligned_vector(planning, output,
         order.items[dmlops_item(planning, dmlops_subtract(rank, 1), order.count)]) : 1;
-    int64_t most = dmlops_min(128, dmlops_max(dmlops_divide(dmlops_multiply(512, extent.columns), width), 1));
+    int64_t parts = dmlops_plan_ceil_div(planning, extent.columns, 128);
     int64_t columns = dmlops_multiply(dmlops_plan_ceil_div(planning,
-        dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns, most)), vector),
-        vector);
-    int64_t span = (one->by_axis && output->is_float)
-        ? dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(columns, width), extent.columns), taps) : 0;
+        dmlops_plan_ceil_div(planning, extent.columns, parts), vector), vector);
     int64_t planes = dmlops_min(extent.planes, ((dmlops_modulo(extent.planes, 8) == 0) && (vector == 1)) ? 8 : 4);
     dmlops_plan_SeparableTile tile;
     tile.planes = planes;
@@ -6501,8 +6492,6 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     tile.columns = columns;
     tile.vector = vector;
     tile.taps = taps;
-    tile.plane_taps = plane_taps;
-    tile.span = span;
     while (planning->reason == DMLOPS_REASON_NONE && ((tile.planes > 1)
         && (dmlops_plan_tiles_of(planning, &tile, &extent) < 264))) {
         dmlops_plan_SeparableTile made_1;
@@ -6545,8 +6534,6 @@ DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANE_TAPS"), tile.plane_taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
     dmlops_plan_Extent made_1;
     dmlops_plan_extent_of(planning, output, &made_1);
     result->threads = dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, &tile, &made_1), 256);
@@ -11530,7 +11517,7 @@ static const uint8_t dmlops_value_scale_2d_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_upsample_2d_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
@@ -12747,7 +12734,7 @@ static const dmlops_plan_Intermediate dmlops_resample_kept[] = {{"KEPT_COORDINAT
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
@@ -13461,7 +13448,7 @@ static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_COORDINA
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
@@ -14274,7 +14261,7 @@ static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_COOR
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
+static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
@@ -15423,7 +15410,7 @@ static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_COORDINA
 static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
@@ -15474,7 +15461,7 @@ static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_COO
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
+static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
@@ -16735,7 +16722,7 @@ static const dmlops_plan_Intermediate dmlops_resample3_kept[] = {{"KEPT_COORDINA
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}, {4, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}, {4, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},

@@ -28,10 +28,7 @@ SHADER = DefinitionShader(
     sized=1,
     lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
     bounds=["DIMS"],
-    separable=[
-        SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, True, True),
-        SeparablePass(4, 0, 1, False, False),
-    ],
+    separable=[SeparablePass(2, 0, 1, True), SeparablePass(3, 0, 1, True), SeparablePass(4, 0, 1, False)],
 )
 
 OPERANDS = [

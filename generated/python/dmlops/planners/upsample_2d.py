@@ -25,7 +25,7 @@ SHADER = DefinitionShader(
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
     sized=1,
     bounds=["DIMS"],
-    separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, False, False)],
+    separable=[SeparablePass(2, 0, 1, True), SeparablePass(3, 0, 1, False)],
 )
 
 OPERANDS = [
