@@ -240,6 +240,11 @@ def folds_of(node: ir.Expr) -> list[ir.Reduce]:
     return list(dict.fromkeys(filter(ir.is_fold, walk_through(node))))
 
 
+def has_folds(function: ir.Function) -> bool:
+    """Whether a function has to be written out where folds are replaced: the shader has the others."""
+    return bool(folds_of(function.body))
+
+
 def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
     """A test of one member that holds in those cases; False or True in none or all, None if there is none."""
     tests: list[ir.Expr] = [ir.Number(False, ir.BOOL), ir.Number(True, ir.BOOL)]

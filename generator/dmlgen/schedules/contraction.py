@@ -13,7 +13,7 @@ Sums of those are integers, even if the definition adds them up as floats, which
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -22,8 +22,8 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import either, linear, numbers
-from dmlgen.schedules.cases import Choice, written
+from dmlgen.schedules.access import either, linear, loads_of, numbers
+from dmlgen.schedules.cases import Choice, folds_of, has_folds, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -168,8 +168,9 @@ class _Reader:
         (total,) = totals
         left, right, depth, window = self._products(total)
         of_bytes = left.less is not None
-        value = ir.substitute(whole, {total: _sum(total.type, of_bytes)})
-        read = {part.tensor.name for part in ir.walk(value) if isinstance(part, ir.Load)}
+        read = {one.tensor.name for one in loads_of(ir.substitute(whole, {total: ir.ZERO}))}
+        short = self._whole(has_folds)
+        value = ir.substitute(short, dict.fromkeys(folds_of(short), _sum(total.type, of_bytes)))
         names = {left.tensor, right.tensor}
         certain = self._facts.is_certain(self._output) and (
             self._facts.has_words(self._output, self._choice)
@@ -186,17 +187,17 @@ class _Reader:
         when = tests[0] if len(tests) == 1 else ir.Logic("and", tuple(tests))
         return Contraction(self._output, when, left, right, depth, window, value)
 
-    def _whole(self) -> ir.Expr:
+    def _whole(self, expands: Callable[[ir.Function], bool] = lambda _: True) -> ir.Expr:
         """The value of the output, with intermediate tensors substituted; they must be read at their own
-        coordinate."""
+        coordinate. Functions that it `expands` are written out."""
         sizes = ir.Field(ir.Tensor(self._output), "Sizes", ir.INTS)
         new: dict[ir.Expr, ir.Expr] = {}
         for one in self._defines.tensors:
             if one.along or one.decides or one.type != ir.FLOAT or written(one.sizes, self._choice) != sizes:
                 raise Unfit
-            value = ir.substitute(written(one.value, self._choice), new)
+            value = ir.substitute(written(one.value, self._choice, expands), new)
             new[ir.Entry(one.name, ir.AT, one.type)] = value
-        whole = ir.substitute(written(self._value, self._choice), new)
+        whole = ir.substitute(written(self._value, self._choice, expands), new)
         if any(isinstance(part, ir.Entry) for part in ir.walk(whole)):
             raise Unfit
         return whole

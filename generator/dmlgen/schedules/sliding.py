@@ -16,7 +16,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Linear, either, linear, loads_of
-from dmlgen.schedules.cases import folds_of, written
+from dmlgen.schedules.cases import folds_of, has_folds, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -59,7 +59,7 @@ class Sliding(FastForm):
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     """The fold over a window that the first output of a definition amounts to."""
-    output, value = next((name, written(value, {})) for name, value in defines.outputs.items())
+    output, value = next((name, written(value, {}, has_folds)) for name, value in defines.outputs.items())
     folds = dict.fromkeys(folds_of(value))
     totals = [one for one in folds if one.kind in ("sum", "product", "min", "max") and loads_of(one.body)]
     if defines.tensors or len(totals) != 1 or not facts.is_certain(output):

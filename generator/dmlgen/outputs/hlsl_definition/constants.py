@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dmlgen.expr import ir
+from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.definition_queries import asks_presence, is_host_computed, walk_through
+from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sparse_sum import SparseSum
 from dmlgen.schedules.sums import Sums
 
@@ -51,15 +53,25 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
                 yield from filter(is_constant, (node.loop.lower, node.loop.upper))
 
 
-def truths_of_forms(sums: Sums | None, sparse_sum: SparseSum | None) -> Iterator[ir.Expr]:
-    """The truth values that select values made of sums, or terms of a sum: a shader has no code for what is
-    not selected."""
+def truths_of_forms(
+    sums: Sums | None, sparse_sum: SparseSum | None, contraction: Contraction | None
+) -> Iterator[ir.Expr]:
+    """The truth values that select values made of sums, or terms of a sum, and axes and ranks there: a
+    shader has no code for what is not selected."""
     for one in () if sums is None else sums.passes:
         for _, value in one.values:
             for node in walk_through(value):
                 if isinstance(node, ir.Member) and node.type == ir.BOOL:
                     yield node
+    for node in () if contraction is None else walk_through(contraction.value):
+        if isinstance(node, ir.Apply) and is_constant(node) and _is_short(node.function.body):
+            yield node
     terms = () if sparse_sum is None else (sparse_sum.term, sparse_sum.condition)
     for node in (node for term in terms if term is not None for node in walk_through(term)):
         if node.type == ir.BOOL and is_constant(node):
             yield node
+
+
+def _is_short(node: ir.Expr) -> bool:
+    """Whether it is a truth value, an axis or a rank."""
+    return node.type == ir.BOOL or (node.type == ir.INT and BOUNDS.value(node)[1] <= MAX_RANK)

@@ -11,6 +11,7 @@ from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import SlidingPass, few_rows
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.plans.params import Declaration
+from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.contraction import Contraction
 
 WINDOW = (
@@ -56,7 +57,7 @@ class ContractionPasses(FormPasses):
     @property
     def reads_more(self) -> bool:
         """Whether the element depends on other tensors besides the factors, such as scales or a bias."""
-        return any(isinstance(part, ir.Load) for part in ir.walk(self.contraction.value))
+        return bool(loads_of(self.contraction.value))
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
@@ -110,7 +111,7 @@ def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number:
         printer.tensors[name]
         for name in (contraction.left.tensor, contraction.right.tensor, contraction.output)
     )
-    value = printer.made(contraction.output, contraction.value)
+    value = printer.stored(contraction.output, contraction.value)
     less = (one.less for one in (contraction.left, contraction.right))
     texts = ("" if one is None else printer.as_int(one) for one in less)
     return ContractionPasses(number + (few is not None), left, right, output, value, contraction, few, *texts)

@@ -20,6 +20,7 @@ from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
 from dmlgen.registry import Operator, Registry
+from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sparse_sum import SparseSum
 from dmlgen.schedules.sums import Sums
@@ -42,7 +43,7 @@ class ShaderPrinter(LoopPrinter):
         assert defines is not None
         self.fused = ""
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
-        truths = truths_of_forms(self.form(Sums), self.form(SparseSum))
+        truths = truths_of_forms(self.form(Sums), self.form(SparseSum), self.form(Contraction))
         for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths)):
             self.constants.add_bound(bound)
         vector = self.form(VectorAxis)
@@ -77,16 +78,6 @@ class ShaderPrinter(LoopPrinter):
         if node.type.kind == "element":
             return self._in(node, False, 0)
         return f"({type_}){self._in(node, False, ATOM)}"
-
-    def made(self, name: str, node: ir.Expr) -> str:
-        """A function of a fold, for many elements at once: truth values of the description, and
-        bounds of lists, become macros, so that shaders contain no code for what never holds."""
-        for bound in dict.fromkeys(bounds_of_lists([node])):
-            self.constants.add_bound(bound)
-        for part in ir.walk(node):
-            if isinstance(part, ir.Reduce) and part.type == ir.BOOL and is_constant(part):
-                self.constants.add_bound(part)
-        return self.stored(name, node)
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         if is_constant(node):

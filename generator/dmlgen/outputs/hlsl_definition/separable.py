@@ -110,6 +110,6 @@ def _mode(
             name: "" if term is None else printer.value(term, False, PRODUCT + 1)
             for name, term in mode.totals.items()
         },
-        value=printer.made(output, mode.value),
+        value=printer.stored(output, mode.value),
         precise=mode.value.type != ir.FLOAT,
     )

@@ -87,7 +87,7 @@ def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> Slidi
         element=type_name(sliding.element.type),
         term=term,
         turn=turn,
-        value=printer.made(sliding.output, sliding.value),
+        value=printer.stored(sliding.output, sliding.value),
         sliding=sliding,
         less="" if sliding.less is None else printer.as_int(sliding.less),
     )
