@@ -9,12 +9,10 @@ import pytest
 
 import dmlops
 from dmlops import TensorDesc, gpu
-from dmlops.gpu import detection
 from dmlops.gpu.plans import sliding
 from gpu_device import device
 from gpu_results import check_results, inputs_of
 from product_cases import RELU, channels_last, convolution
-from spirv_modules import declared_memory
 from tensors import last, of
 
 __all__ = ["device"]
@@ -148,10 +146,13 @@ SPREAD = {
         of("FLOAT32", 1, 6, 7, 6), (6, 1, 5, 4), Strides=3, Mode="CONVOLUTION", StartPadding=2,
         OutputPadding=1,
     ),
-    "in fours, dilated": spread(of("FLOAT32", 2, 6, 5, 6), (6, 1, 3, 3), Strides=4, Dilations=3),
     "in eights, channels shared": spread(
         of("FLOAT32", 1, 20, 3, 4), (20, 2, 5, 7), GroupCount=1, Strides=8, bias=True
     ),
+    "in eights, large window": spread(
+        of("FLOAT32", 1, 8, 9, 9), (8, 1, 16, 16), Strides=8, StartPadding=4, EndPadding=4
+    ),
+    "in twelves": spread(of("FLOAT32", 1, 20, 4, 4), (20, 2, 5, 5), GroupCount=1, Strides=12),
     "past the window": spread(of("FLOAT32", 2, 6, 5, 6), (6, 1, 2, 2), Strides=3, bias=True, StartPadding=0),
     "three filters": spread(
         of("FLOAT32", 2, 20, 6, 8), (20, 3, 4, 4), GroupCount=1, Strides=2, bias=True,
@@ -159,12 +160,14 @@ SPREAD = {
     ),
     "channels last": channels_last(spread(of("FLOAT32", 2, 8, 5, 6), (8, 1, 4, 4), Strides=2, bias=True)),
     "line": spread(of("FLOAT32", 3, 8, 20), (8, 1, 8), Strides=4, StartPadding=2, EndPadding=2),
-    "three dimensions": spread(of("FLOAT32", 2, 5, 3, 4, 4), (5, 1, 3, 4, 4), Strides=[1, 2, 2]),
+    "three dimensions": spread(of("FLOAT32", 2, 5, 3, 4, 4), (5, 1, 3, 3, 4), Strides=[1, 2, 2]),
     "layouts turned round": spread(
         of("FLOAT32", 2, 8, 5, 6, strides=(240, 1, 48, 8)), (8, 1, 4, 4), Strides=2,
         weights=of("FLOAT32", 8, 1, 4, 4, strides=(1, 1, 8, 32)),
     ),
 }  # fmt: skip
+APART = spread(of("FLOAT32", 2, 6, 5, 6), (6, 1, 3, 3), Strides=4, Dilations=3)
+"""A window whose taps, in a phase, are apart on the input: it does not slide."""
 
 
 def test_what_is_slid() -> None:
@@ -172,6 +175,7 @@ def test_what_is_slid() -> None:
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
         steps = gpu.plan(desc).dispatches
         assert [("UNROLLED" in step.defines) for step in steps] == [True], name
+    assert not any("UNROLLED" in step.defines for step in gpu.plan(APART).dispatches)
 
 
 def check(device: Any, desc: Any, **special: float) -> None:
@@ -185,11 +189,12 @@ def test_windows_give_what_the_reference_gives(name: str, device: Any) -> None:
     check(device, (CASES | CONVOLUTIONS)[name])
 
 
-@pytest.mark.parametrize("name", SPREAD)
-def test_blocks_of_quotients_do_so_too(name: str, device: Any) -> None:
-    check(device, SPREAD[name])
-    check(device, SPREAD[name], FilterTensor=np.inf)
-    check(device, SPREAD[name], InputTensor=np.nan)
+@pytest.mark.parametrize("name", [*SPREAD, "apart"])
+def test_phases_do_so_too(name: str, device: Any) -> None:
+    desc = SPREAD.get(name, APART)
+    check(device, desc)
+    check(device, desc, FilterTensor=np.inf)
+    check(device, desc, InputTensor=np.nan)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -206,14 +211,14 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(name: str, device: A
 
 
 def in_blocks(monkeypatch: pytest.MonkeyPatch, unrolled: int, rows: int, columns: int, shares: int) -> None:
-    """Makes threads compute such blocks, or as many of these as leave the same remainders."""
+    """Makes threads compute such blocks, if there are as many elements."""
 
     def chosen(slide: sliding.Slide) -> sliding.Block:
-        last = min(unrolled, len(slide.axes))
-        channels = max(count for count in range(1, 5) if slide.channels % count == 0)
-        block = sliding.block_at(slide, last, rows if last > 1 else 1, columns if last > 0 else 1, channels)
-        return sliding.priced(slide, block)._replace(shares=shares)
+        return sliding.block_at(slide, min(unrolled, len(slide.axes)))._replace(shares=shares)
 
+    monkeypatch.setattr(sliding, "SLIDING_ROWS", rows)
+    monkeypatch.setattr(sliding, "SLIDING_COLUMNS", columns)
+    monkeypatch.setattr(sliding, "SLIDING_BUSY", 2**31 if rows == columns == 1 else 1)
     monkeypatch.setattr(sliding, "block_of", chosen)
 
 
@@ -228,30 +233,8 @@ def test_whatever_the_block(
     some = ("by channel", "two filters a channel", "mirrored, dilated", "long line, halves, odd")
     for name in (*some, "three dimensions", "channels last", "channels last, halves"):
         check(device, CONVOLUTIONS[name])
-    for name in ("in twos", "in threes, mirrored") if unrolled == 2 else ():
+    for name in ("in twos", "in threes, mirrored", "three dimensions"):
         check(device, SPREAD[name])
-
-
-def test_blocks_that_threads_share_fit_group_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_blocks(monkeypatch, 2, 1, 1, sliding.SLIDING_SHARES)
-    first = gpu.plan(SPREAD["in eights, channels shared"]).dispatches[0]
-    assert (first.defines["BLOCK_ROWS"], first.defines["BLOCK_COLUMNS"]) == (8, 8)
-    assert int(first.defines["SHARES"]) > 1
-    assert 0 < declared_memory("CONVOLUTION", first.defines) <= detection.GROUP_MEMORY
-
-
-@pytest.mark.parametrize(
-    "desc",
-    [
-        spread(of("FLOAT32", 1, 8, 9, 9), (8, 1, 16, 16), Strides=8, StartPadding=4, EndPadding=4),
-        spread(of("FLOAT32", 1, 20, 4, 4), (20, 2, 5, 5), GroupCount=1, Strides=12),
-    ],
-    ids=["windows have too many places", "blocks have too many elements"],
-)
-def test_quotients_too_many_for_a_block_come_in_phases(desc: Any, device: Any) -> None:
-    """Blocks are as large as the step: a thread would hold too much."""
-    assert gpu.plan(desc).dispatches[-1].defines["PHASED"] == 1
-    check(device, desc)
 
 
 def test_where_the_greatest_elements_are_is_found_as_defined(device: Any) -> None:
@@ -274,17 +257,13 @@ def test_a_window_of_more_taps_than_32_bits_count_does_not_slide() -> None:
     assert ["UNROLLED" in step.defines for step in gpu.plan(desc).dispatches] == [False]
 
 
-def test_each_of_the_channels_of_a_block_has_its_zero_point(
-    device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_blocks(monkeypatch, 2, 1, 1, 1)
+def test_each_channel_has_its_zero_point(device: Any) -> None:
     each = (1, 8, 1, 1)
     desc = pooling(
         "QuantizedLinearAveragePooling", last("UINT8", 2, 8, 6, 6), (2, 2), 2, IncludePadding=True,
         output=last("UINT8", 2, 8, 3, 3), InputScaleTensor=of("FLOAT32", *each),
         InputZeroPointTensor=of("UINT8", *each), OutputScaleTensor=of("FLOAT32", *each),
     )  # fmt: skip
-    assert gpu.plan(desc).dispatches[0].defines["BLOCK_CHANNELS"] == 4
     ones = np.ones(each, np.float32)
     inputs = {
         "InputTensor": np.random.default_rng(4).integers(0, 256, (2, 8, 6, 6)).astype(np.uint8),

@@ -36,15 +36,13 @@
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
-//   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
+//   STEP_Y     stride of the window along Y
 //   STEP_X     the same along X
-//   TAP_Y      dilation: distance between adjacent taps along Y, before division by DIVISOR_Y
+//   TAP_Y      dilation: distance between adjacent taps along Y
 //   TAP_X      the same along X
-//   DIVISOR_Y  what coordinates of taps along Y are divided by, 1 or more; taps that leave a remainder contribute
-//              nothing
-//   DIVISOR_X  the same along X
-//   REST_Y     the remainder along Y at the first tap of a block's first window
-//   REST_X     the same along X
+//   PHASES_Y   phases along Y, more than 1 if the window steps in fractions: steps from one element of the tensor to
+//              the next. A block is in one phase, and neighboring blocks in different ones.
+//   PHASES_X   the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
@@ -239,20 +237,14 @@ struct Dimension
     uint reciprocal, reserved0, reserved1;
 };
 
-struct WindowAxis
-{
-    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
-    uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit, reserved0;
-};
-
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
-    WindowAxis windowAxes[WINDOW_RANK];
-    Dimension windowSizes[WINDOW_RANK + 1];  // the last one has the rows of a channel group
+    Dimension layerSizes[WINDOW_RANK + 1];  // taps that an element meets; the last one has the rows of a channel group
     Dimension sizes[RANK];  // of the output, in blocks
-    int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
+    int4 windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2], windowStrides[2],
+        windowDivisors[2], windowLeftSteps[2], windowElements[2], countedFirst[2], countedLimits[2], inputSizes[2],
+        inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
@@ -260,7 +252,7 @@ struct WindowAxis
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
     uint channels, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int padsOutput, isForward, isConvolution, inputs;
+    int isForward, isConvolution, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
@@ -278,7 +270,7 @@ struct WindowAxis
     uint parts;
     uint groupColumns;  // thread groups along x
     uint channels, ownChannels, leftFirst, leftMatrixStep;
-    int padsOutput, isForward, isConvolution, inputs;
+    int isForward, isConvolution, inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
@@ -288,7 +280,7 @@ struct WindowAxis
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int padsOutput, isForward, isConvolution, inputs;
+    int isForward, isConvolution, inputs;
 #endif
 };
 
@@ -832,7 +824,7 @@ bool InOutputPaddingAny(List at)
     return result;
 }
 
-bool InOutputPadding(List at) { return padsOutput != 0 && InOutputPaddingAny(at); }
+bool InOutputPadding(List at) { return PADS_OUTPUT_BOUND && InOutputPaddingAny(at); }
 
 List Channel(List at)
 {
@@ -977,36 +969,6 @@ REAL_VALUE OutputChoice2(List at)
     return (REAL_VALUE)0.0f;
 }
 
-bool OutputAny(List at)
-{
-    const int v0First = 0;
-    const int v0Last = INPUT_SIZES_LENGTH - 2;
-    bool result = false;
-    [unroll]
-    for (int v0 = v0First; v0 < v0Last; v0++)
-        result = result || Entry(at, v0 + 2) >= Entry(ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH),
-            v0 + 2) - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), v0);
-    return result;
-}
-
-List OutputList(List at)
-{
-    List result = (List)0;
-    result.length = BIAS_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < BIAS_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == 1 && Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), v0) != 1
-            ? Entry(at, 1) : 0;
-    return result;
-}
-
-REAL_VALUE OutputChoice3(List at)
-{
-    if (BIAS_PRESENT)
-        return (REAL_VALUE)ReadBias(OutputList(at));
-    return (REAL_VALUE)0.0f;
-}
-
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
@@ -1030,8 +992,7 @@ List Numbered(uint number)
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)Activate((ANY_IS_OUTPUT_PADDING_ENTRY_BOUND && OutputAny(at) ? (REAL_VALUE)0.0f : total)
-        + OutputChoice3(at), 0);
+    return (OUTPUT_VALUE)Activate((InOutputPadding(at) ? (REAL_VALUE)0.0f : total) + OutputChoice2(at), 0);
 }
 #endif
 
@@ -1049,15 +1010,21 @@ static const int columnPitch = isAcross ? 1 : BLOCK_CHANNELS, rowPitch = columnP
     channelPitch = isAcross ? rowPitch * BLOCK_ROWS : 1;
 static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
-static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
-static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
+static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;
+static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
 static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
+#define Along(list, axis) (uint)list[(axis) / 4][(axis) % 4]  // an entry for a dimension of the window
 #if SHARES > 1
-static const int TOGETHER = BLOCK < 16 ? BLOCK : 16;  // elements of a block whose results threads exchange at a time
-groupshared float results[TOGETHER * NUM_THREADS];
+groupshared float results[BLOCK * NUM_THREADS];
 #endif
+
+int PhasesAlong(int axis) { return axis == xAxis ? PHASES_X : axis == yAxis ? PHASES_Y : 1; }
+
+static int phaseTaps[WINDOW_RANK];  // that the block's phase meets
+
+bool IsMet(int axis, int tap) { return PhasesAlong(axis) == 1 || tap < phaseTaps[axis]; }
 
 float TermOf(INPUT_VALUE stored)
 {
@@ -1077,15 +1044,15 @@ void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * 
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
-    const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
-    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
+    const bool isRow = isInside && (uint)y < Along(windowLimits, yAxis);
+    base += (uint)clamp(y, 0, (int)Along(windowLimits, yAxis) - 1) * Along(windowStrides, yAxis);
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
-            * windowAxes[xAxis].stride;
-        isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
+        const uint offset = base + (uint)clamp(x, 0, (int)Along(windowLimits, xAxis) - vectorColumns)
+            * Along(windowStrides, xAxis);
+        isThere[n] = isRow && (uint)x < Along(windowLimits, xAxis);
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
         if (isInside)
 #if WINDOW_VECTOR == 1
@@ -1103,37 +1070,59 @@ void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * 
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
 }
 
-// Folds every SHARES-th layer of the windows of the block at `at`, from number `share` on. Taps outside are left out if
-// `isGuarded`, else their terms are 0
-void Fold(List at, uint share, bool isGuarded, out float totals[BLOCK])
+void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
 {
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#else
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+}
+
+void FoldBlock(uint group, uint thread)
+{
+    const uint inGroup = NUM_THREADS / SHARES;
+    const uint share = thread / inGroup, number = group * inGroup + thread % inGroup;  // neighbors have adjacent blocks
     int n, first[WINDOW_RANK];
+    List at = Numbered(number);
+    at.entries[1] *= BLOCK_CHANNELS;
+    const uint row = (uint)at.entries[1], channelGroup = DivideBySize(row, layerSizes[WINDOW_RANK]);
+    uint weightsStart = weightsFirst + channelGroup * weightsGroupStep
+        + (row - channelGroup * layerSizes[WINDOW_RANK].size) * weightsRowStep;
+    const uint start = (uint)at.entries[0] * batchStep + channelGroup * channels * channelStep;
     [unroll]
     for (n = 0; n < WINDOW_RANK; n++)
-        first[n] = (int)(windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step);
-    const int top = UNROLLED > 1 ? (first[yAxis] - REST_Y) / DIVISOR_Y : 0;
-    const int left = UNROLLED > 0 ? (first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
-    const uint row = (uint)at.entries[1], group = DivideBySize(row, windowSizes[WINDOW_RANK]);
-    const uint weightsStart = weightsFirst + group * weightsGroupStep
-        + (row - group * windowSizes[WINDOW_RANK].size) * weightsRowStep;
-    const uint start = (uint)at.entries[0] * batchStep + group * channels * channelStep;
+    {
+        const int elements = (n == yAxis ? BLOCK_ROWS : 1) * (n == xAxis ? BLOCK_COLUMNS : 1),
+            place = at.entries[WINDOW_AXIS + n];
+        const int phase = (int)((uint)place % (uint)PhasesAlong(n));
+        at.entries[WINDOW_AXIS + n] = (place - phase) * elements + phase;
+        first[n] = (int)(Along(windowFirst, n) + (uint)at.entries[WINDOW_AXIS + n] * Along(windowSteps, n));
+        const int before = first[n];  // the first tap at a whole coordinate
+        first[n] = FloorQuotient(before + PhasesAlong(n) - 1, PhasesAlong(n));
+        const int skipped = first[n] * PhasesAlong(n) - before;
+        phaseTaps[n] = ((int)Along(windowSizes, n) - skipped + PhasesAlong(n) - 1) / PhasesAlong(n);
+        weightsStart += (uint)skipped * Along(windowLeftSteps, n);
+    }
+    const int top = UNROLLED > 1 ? first[yAxis] : 0, left = UNROLLED > 0 ? first[xAxis] - LEAD : 0;
+    float totals[BLOCK];
     [unroll]
     for (n = 0; n < BLOCK; n++)
         totals[n] = 0;
     [loop]
-    for (uint number = share; number < layers; number += SHARES)
+    for (uint layer = number < count ? share : layers; layer < layers; layer += SHARES)
     {
         bool isInside = true;
-        uint channel = number, base = start, weightsBase = weightsStart;
+        uint channel = layer, base = start, weightsBase = weightsStart;
         [unroll]
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            const uint above = DivideBySize(channel, windowSizes[d]), tap = channel - above * windowSizes[d].size;
-            const uint position = (uint)first[d] + tap * windowAxes[d].tap;
+            const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
+            const uint position = (uint)first[d] + tap * Along(windowTaps, d);
             channel = above;
-            isInside = isInside && position < windowAxes[d].limit;
-            base += position * windowAxes[d].stride;
-            weightsBase += tap * windowAxes[d].weightsStep;
+            isInside = isInside && position < Along(windowLimits, d) && IsMet(d, (int)tap);
+            base += position * Along(windowStrides, d);
+            weightsBase += tap * Along(windowLeftSteps, d) * PhasesAlong(d);
         }
         base += channel * channelStep;
         weightsBase += channel * weightsChannelStep;
@@ -1142,10 +1131,12 @@ void Fold(List at, uint share, bool isGuarded, out float totals[BLOCK])
         for (n = 0; n < BLOCK_CHANNELS * TAPS; n += WEIGHTS_VECTOR)
         {
             const uint offset = weightsBase + n / TAPS * weightsRowStep
-                + n % TAPS / WINDOW_WIDTH * windowAxes[yAxis].weightsStep
-                + n % WINDOW_WIDTH * windowAxes[xAxis].weightsStep;
-            const vector<float, WEIGHTS_VECTOR> some =
-                (vector<float, WEIGHTS_VECTOR>)filterTensor[offset / WEIGHTS_VECTOR];
+                + n % TAPS / WINDOW_WIDTH * Along(windowLeftSteps, yAxis) * PhasesAlong(yAxis)
+                + n % WINDOW_WIDTH * Along(windowLeftSteps, xAxis) * PhasesAlong(xAxis);
+            const bool isMet = isInside && IsMet(yAxis, n % TAPS / WINDOW_WIDTH) && IsMet(xAxis, n % WINDOW_WIDTH);
+            vector<float, WEIGHTS_VECTOR> some = 0;
+            if (isMet)
+                some = (vector<float, WEIGHTS_VECTOR>)filterTensor[offset / WEIGHTS_VECTOR];
             [unroll]
             for (int e = 0; e < WEIGHTS_VECTOR; e++)
                 factors[(n + e) / TAPS][(n + e) % TAPS] = some[e];
@@ -1159,20 +1150,19 @@ void Fold(List at, uint share, bool isGuarded, out float totals[BLOCK])
             [unroll]
             for (int j = 0; j < BLOCK_ROWS; j++)
             {
-                const int before = REST_Y + j * STEP_Y, down = (r * DIVISOR_Y - before) / TAP_Y;
-                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + down * TAP_Y && down < WINDOW_HEIGHT)
+                const int below = r - j * STEP_Y, down = below / TAP_Y;
+                if (below >= 0 && below % TAP_Y == 0 && down < WINDOW_HEIGHT)
                 {
                     [unroll]
                     for (int c = 0; c < BLOCK_COLUMNS * BLOCK_CHANNELS; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * columnPitch + c % columnPitch;
-                            if (dividend % DIVISOR_X != 0)
-                                continue;
+                            const int position = (LEAD + c / BLOCK_CHANNELS * STEP_X + x * TAP_X) * columnPitch
+                                + c % columnPitch;
                             n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
-                            if (!isGuarded || isThere[position / WINDOW_VECTOR])
+                            // 0 times infinity is NaN
+                            if (isThere[position / WINDOW_VECTOR] && IsMet(yAxis, down) && IsMet(xAxis, x))
                                 totals[n] = With(totals[n], terms[position],
                                     factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
                         }
@@ -1180,54 +1170,18 @@ void Fold(List at, uint share, bool isGuarded, out float totals[BLOCK])
             }
         }
     }
-}
-
-void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
-{
-#if OUTPUT_VECTOR == 1
-    StoreOutput(offset, elements[0]);
-#else
-    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
-}
-
-void FoldBlock(uint group, uint thread)
-{
-    const uint inGroup = NUM_THREADS / SHARES;
-    const uint share = thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
-    const uint number = group * inGroup + place;
-    List start = Numbered(number);
-    start.entries[1] *= BLOCK_CHANNELS;
-    start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
-    start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
-    float totals[BLOCK];
-    const uint from = number < count ? share : layers;
-    int n;
-    Fold(start, from, false, totals);
-    uint greatest = 0;
-    [unroll]
-    for (n = 0; n < BLOCK; n++)
-        greatest = max(greatest, asuint(totals[n]) & 0x7fffffff);
-    [branch]
-    if (greatest > 0x7f800000)  // NaN, as from an infinite weight times 0 outside
-        Fold(start, from, true, totals);
 #if SHARES > 1
     [unroll]
-    for (int begin = 0; begin < BLOCK; begin += TOGETHER)
-    {
-        [unroll]
-        for (n = begin; n < min(begin + TOGETHER, BLOCK); n++)
-            results[(n - begin) * NUM_THREADS + thread] = totals[n];
-        GroupMemoryBarrierWithGroupSync();
-        [unroll]
-        for (n = begin; n < min(begin + TOGETHER, BLOCK); n++)
-            for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
-            {
-                const float result = results[(n - begin) * NUM_THREADS + (thread + other * inGroup) % NUM_THREADS];
-                totals[n] = totals[n] + result;
-            }
-        GroupMemoryBarrierWithGroupSync();
-    }
+    for (n = 0; n < BLOCK; n++)
+        results[n * NUM_THREADS + thread] = totals[n];
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (n = 0; n < BLOCK; n++)
+        for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
+        {
+            const float result = results[n * NUM_THREADS + (thread + other * inGroup) % NUM_THREADS];
+            totals[n] = totals[n] + result;
+        }
 #endif
     if (number >= count || share > 0)
         return;
@@ -1235,20 +1189,25 @@ void FoldBlock(uint group, uint thread)
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
-        List at = start;
-        at.entries[1] += n / channelPitch % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
-        at.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
-        if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
-            || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
+        List element = at;
+        element.entries[1] += n / channelPitch % BLOCK_CHANNELS;
+        element.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS * PhasesAlong(xAxis);
+        element.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS * PhasesAlong(yAxis);
+        if ((uint)element.entries[WINDOW_AXIS + xAxis] >= Along(windowElements, xAxis)
+            || (uint)element.entries[WINDOW_AXIS + yAxis] >= Along(windowElements, yAxis))
             continue;
-        const uint offset = OffsetInOutput(at);
+        const uint offset = OffsetInOutput(element);
         vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+        float some[OUTPUT_VECTOR];  // what is in registers cannot be indexed by a variable
+        [unroll]
+        for (int m = 0; m < BLOCK; m++)
+            if (m / OUTPUT_VECTOR == n / OUTPUT_VECTOR)
+                some[m % OUTPUT_VECTOR] = totals[m];
         OVER_ELEMENTS
         for (int e = 0; e < OUTPUT_VECTOR; e++)
         {
-            elements[e] = Finished(at, totals[n + e]);
-            at.entries[DIMENSION_AT(RANK - 1)]++;
+            elements[e] = Finished(element, some[e]);
+            element.entries[DIMENSION_AT(RANK - 1)]++;
         }
         StoreOutputVector(offset, elements);
     }

@@ -46,6 +46,8 @@
 //   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -198,7 +200,7 @@ struct Dimension
     uint partDepth;  // products in a part of k
     uint parts;
     uint groupColumns;  // thread groups along x
-    int r, rowAxis, r2, columnAxis, k2, rowAxis2, columnAxis2;
+    int r2, rowAxis2, r3, columnAxis2, k2;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
@@ -207,7 +209,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int r, rowAxis, r2, columnAxis, k2, rowAxis2, columnAxis2;
+    int r2, rowAxis2, r3, columnAxis2, k2;
 #endif
 };
 
@@ -404,7 +406,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTP
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
 void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-int I(List at) { return Entry(at, r2); }
+int I(List at) { return Entry(at, r3); }
 
 List PickList(int d, int i)
 {
@@ -428,10 +430,10 @@ int64_t Zero(int d, int i)
 
 int64_t Left(List at, int k)
 {
-    return (int64_t)ReadA(Join(Part(at, 0, r), ListOf(int4(k, 0, 0, 0), 0, 1))) - Zero(rowAxis, I(at));
+    return (int64_t)ReadA(Join(Part(at, 0, r2), ListOf(int4(k, 0, 0, 0), 0, 1))) - Zero(rowAxis2, I(at));
 }
 
-int J(List at) { return Entry(at, r); }
+int J(List at) { return Entry(at, r2); }
 
 List PickList2(int d, int i)
 {
@@ -455,7 +457,7 @@ int64_t RightZero(int d, int i)
 
 int64_t Right(List at, int k)
 {
-    return (int64_t)ReadB(Join(Part(at, 0, r2), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis, J(at));
+    return (int64_t)ReadB(Join(Part(at, 0, r3), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis2, J(at));
 }
 
 REAL_VALUE OutputSum(List at)
@@ -495,7 +497,7 @@ List PickList4(int d, int i)
 
 REAL_VALUE FactorPick2(int d, int i) { return (REAL_VALUE)ReadBScale(PickList4(d, i)); }
 
-REAL_VALUE Factor(List at) { return FactorPick(rowAxis2, I(at)) * FactorPick2(columnAxis2, J(at)); }
+REAL_VALUE Factor(List at) { return FactorPick(ROW_AXIS_BOUND, I(at)) * FactorPick2(COLUMN_AXIS_BOUND, J(at)); }
 
 REAL_VALUE OutputChoice(List at)
 {
@@ -505,30 +507,6 @@ REAL_VALUE OutputChoice(List at)
 }
 
 List OutputList(List at)
-{
-    List result = (List)0;
-    result.length = ASCALE_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < ASCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == max((int)(ASCALE_SIZES_LENGTH - 2), (int)0)
-            && Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), v0) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
-    return result;
-}
-
-List OutputList2(List at)
-{
-    List result = (List)0;
-    result.length = BSCALE_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < BSCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == BSCALE_SIZES_LENGTH - 1
-            && Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), v0) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
-    return result;
-}
-
-List OutputList3(List at)
 {
     List result = (List)0;
     result.length = AZERO_POINT_SIZES_LENGTH;
@@ -543,11 +521,11 @@ List OutputList3(List at)
 int64_t OutputChoice2(List at)
 {
     if (AZERO_POINT_PRESENT)
-        return (int64_t)ReadAZeroPoint(OutputList3(at));
+        return (int64_t)ReadAZeroPoint(OutputList(at));
     return 0;
 }
 
-List OutputList4(List at)
+List OutputList2(List at)
 {
     List result = (List)0;
     result.length = BZERO_POINT_SIZES_LENGTH;
@@ -562,7 +540,7 @@ List OutputList4(List at)
 int64_t OutputChoice3(List at)
 {
     if (BZERO_POINT_PRESENT)
-        return (int64_t)ReadBZeroPoint(OutputList4(at));
+        return (int64_t)ReadBZeroPoint(OutputList2(at));
     return 0;
 }
 
@@ -593,8 +571,7 @@ int RightZeroPoint(List at) { return (int)OutputChoice3(at); }
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)(Convert(total, (REAL_VALUE)0)
-        * ((REAL_VALUE)ReadAScale(OutputList(at)) * (REAL_VALUE)ReadBScale(OutputList2(at))) + OutputChoice(at));
+    return (OUTPUT_VALUE)(Convert(total, (REAL_VALUE)0) * Factor(at) + OutputChoice(at));
 }
 #endif
 

@@ -32,15 +32,10 @@
 //   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
-//   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
+//   STEP_Y     stride of the window along Y
 //   STEP_X     the same along X
-//   TAP_Y      dilation: distance between adjacent taps along Y, before division by DIVISOR_Y
+//   TAP_Y      dilation: distance between adjacent taps along Y
 //   TAP_X      the same along X
-//   DIVISOR_Y  what coordinates of taps along Y are divided by, 1 or more; taps that leave a remainder contribute
-//              nothing
-//   DIVISOR_X  the same along X
-//   REST_Y     the remainder along Y at the first tap of a block's first window
-//   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
 //   X_TYPE     its data type. InputScaleTensor, OutputScaleTensor: FLOAT32; InputTensor, InputZeroPointTensor,
@@ -130,13 +125,6 @@ typedef OUTPUT_STORED OutputBuffer;
 [[vk::binding(4, 0)]] StructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(t4);
 [[vk::binding(5, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 
-struct WindowAxis
-{
-    uint taps, first, step, tap, limit, stride, divisor, elements, weightsStep;
-    uint countFirst;  // first and limit in the box whose taps are counted
-    uint countLimit, reserved0;
-};
-
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -146,13 +134,13 @@ struct Dimension
 [[vk::binding(6, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
-    WindowAxis windowAxes[WINDOW_RANK];
-    Dimension windowSizes[WINDOW_RANK + 1];  // the last one has the rows of a channel group
+    Dimension layerSizes[WINDOW_RANK + 1];  // taps that an element meets; the last one has the rows of a channel group
     Dimension sizes[RANK];  // of the output, in blocks
-    int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
-        inputZeroPointStrides[2], outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2],
-        outputZeroPointStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
-        windowSize[2], paddedSizes[2];
+    int4 windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2], windowStrides[2],
+        windowDivisors[2], windowLeftSteps[2], windowElements[2], countedFirst[2], countedLimits[2], inputSizes[2],
+        inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2], inputZeroPointStrides[2],
+        outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2],
+        outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2], windowSize[2], paddedSizes[2];
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
@@ -688,49 +676,6 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = INPUT_SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < INPUT_SCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == min((int)(INPUT_SCALE_SIZES_LENGTH - 1), (int)1)
-            && Entry(ListOf(inputScaleSizes[0], inputScaleSizes[1], INPUT_SCALE_SIZES_LENGTH), v0) != 1 ? Entry(at, 1)
-            : 0;
-    return result;
-}
-
-List OutputList2(List at)
-{
-    List result = (List)0;
-    result.length = OUTPUT_SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < OUTPUT_SCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == min((int)(OUTPUT_SCALE_SIZES_LENGTH - 1), (int)1)
-            && Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), v0) != 1
-            ? Entry(at, 1) : 0;
-    return result;
-}
-
-List OutputList3(List at)
-{
-    List result = (List)0;
-    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < OUTPUT_ZERO_POINT_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == min((int)(OUTPUT_ZERO_POINT_SIZES_LENGTH - 1), (int)1)
-            && Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), v0) != 1
-            ? Entry(at, 1) : 0;
-    return result;
-}
-
-int OutputChoice(List at)
-{
-    if (OUTPUT_ZERO_POINT_PRESENT)
-        return (int)ReadOutputZeroPoint(OutputList3(at));
-    return 0;
-}
-
-List OutputList4(List at)
-{
-    List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v1 = 0; v1 < INPUT_ZERO_POINT_SIZES_LENGTH; v1++)
@@ -740,10 +685,10 @@ List OutputList4(List at)
     return result;
 }
 
-int OutputChoice2(List at)
+int OutputChoice(List at)
 {
     if (INPUT_ZERO_POINT_PRESENT)
-        return (int)ReadInputZeroPoint(OutputList4(at));
+        return (int)ReadInputZeroPoint(OutputList(at));
     return 0;
 }
 
@@ -776,14 +721,14 @@ static const int columnPitch = isAcross ? 1 : BLOCK_CHANNELS, rowPitch = columnP
     channelPitch = isAcross ? rowPitch * BLOCK_ROWS : 1;
 static const int TAPS = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
 // rows that all windows of a block cover together
-static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
-static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
+static const int reachY = (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y + 1;
+static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X + 1;
 static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
+#define Along(list, axis) (uint)list[(axis) / 4][(axis) % 4]  // an entry for a dimension of the window
 #if SHARES > 1
-static const int TOGETHER = BLOCK < 16 ? BLOCK : 16;  // elements of a block whose results threads exchange at a time
-groupshared int64_t results[TOGETHER * NUM_THREADS];
+groupshared int64_t results[BLOCK * NUM_THREADS];
 #endif
 
 int64_t TermOf(INPUT_VALUE stored)
@@ -805,32 +750,31 @@ OUTPUT_VALUE Finished(List at, int64_t total)
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
     {
-        const int tap = (int)windowAxes[d].tap, from =
-            (int)(windowAxes[d].countFirst + (uint)at.entries[WINDOW_AXIS + d] * windowAxes[d].step);
+        const int tap = (int)Along(windowTaps, d),
+            from = (int)(Along(countedFirst, d) + (uint)at.entries[WINDOW_AXIS + d] * Along(windowSteps, d));
         const int before = max(-from + tap - 1, 0) / tap,
-            within = max((int)windowAxes[d].countLimit - from + tap - 1, 0) / tap;
-        counted *= max(min(within, (int)windowSizes[d].size) - before, 0);
+            within = max((int)Along(countedLimits, d) - from + tap - 1, 0) / tap;
+        counted *= max(min(within, (int)layerSizes[d].size) - before, 0);
     }
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Divide(Convert(total, (REAL_VALUE)0)
-        * (REAL_VALUE)ReadInputScale(OutputList(at)), Convert(max(counted, 1), (REAL_VALUE)0)),
-        (REAL_VALUE)ReadOutputScale(OutputList2(at))) + Convert(OutputChoice(at), (REAL_VALUE)0));
+    return (OUTPUT_VALUE)Coded(Divide(Convert(total, (REAL_VALUE)0) * By(at), Convert(max(counted, 1), (REAL_VALUE)0)),
+        OutputBy(at), OutputZero(channelAxis4, Entry(at, 1)));
 }
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end. They are loaded without branches, so that many loads are under way: outside, the nearest inside.
-void FetchRow(bool isInside, uint base, int y, int x, int less[BLOCK_CHANNELS],
-    out int64_t terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
+void FetchRow(bool isInside, uint base, int y, int x, int less, out int64_t terms[vectors * WINDOW_VECTOR],
+    out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
-    const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
-    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
+    const bool isRow = isInside && (uint)y < Along(windowLimits, yAxis);
+    base += (uint)clamp(y, 0, (int)Along(windowLimits, yAxis) - 1) * Along(windowStrides, yAxis);
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
-            * windowAxes[xAxis].stride;
-        isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
+        const uint offset = base + (uint)clamp(x, 0, (int)Along(windowLimits, xAxis) - vectorColumns)
+            * Along(windowStrides, xAxis);
+        isThere[n] = isRow && (uint)x < Along(windowLimits, xAxis);
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
         if (isInside)
 #if WINDOW_VECTOR == 1
@@ -850,71 +794,7 @@ void FetchRow(bool isInside, uint base, int y, int x, int less[BLOCK_CHANNELS],
     }
     [unroll]
     for (n = 0; n < vectors * WINDOW_VECTOR; n++)
-        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less[n % columnPitch] : (int64_t)0;
-}
-
-// Folds every SHARES-th layer of the windows of the block at `at`, from number `share` on
-void Fold(List at, uint share, out int64_t totals[BLOCK])
-{
-    int n, first[WINDOW_RANK];
-    [unroll]
-    for (n = 0; n < WINDOW_RANK; n++)
-        first[n] = (int)(windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step);
-    const int top = UNROLLED > 1 ? (first[yAxis] - REST_Y) / DIVISOR_Y : 0;
-    const int left = UNROLLED > 0 ? (first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
-    const uint start = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
-    int less[BLOCK_CHANNELS];  // zero points
-    [unroll]
-    for (n = 0; n < BLOCK_CHANNELS; n++)
-    {
-        less[n] = OutputChoice2(at);
-        at.entries[1]++;
-    }
-    [unroll]
-    for (n = 0; n < BLOCK; n++)
-        totals[n] = (int64_t)0;
-    [loop]
-    for (uint number = share; number < layers; number += SHARES)
-    {
-        bool isInside = true;
-        uint channel = number, base = start;
-        [unroll]
-        for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
-        {
-            const uint above = DivideBySize(channel, windowSizes[d]), tap = channel - above * windowSizes[d].size;
-            const uint position = (uint)first[d] + tap * windowAxes[d].tap;
-            channel = above;
-            isInside = isInside && position < windowAxes[d].limit;
-            base += position * windowAxes[d].stride;
-        }
-        [unroll]
-        for (int r = 0; r < reachY; r++)
-        {
-            int64_t terms[vectors * WINDOW_VECTOR];
-            bool isThere[vectors];
-            FetchRow(isInside, base, top + r, left, less, terms, isThere);
-            [unroll]
-            for (int j = 0; j < BLOCK_ROWS; j++)
-            {
-                const int before = REST_Y + j * STEP_Y, down = (r * DIVISOR_Y - before) / TAP_Y;
-                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + down * TAP_Y && down < WINDOW_HEIGHT)
-                {
-                    [unroll]
-                    for (int c = 0; c < BLOCK_COLUMNS * BLOCK_CHANNELS; c++)
-                        [unroll]
-                        for (int x = 0; x < WINDOW_WIDTH; x++)
-                        {
-                            const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * columnPitch + c % columnPitch;
-                            if (dividend % DIVISOR_X != 0)
-                                continue;
-                            n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
-                            totals[n] = With(totals[n], terms[position]);
-                        }
-                }
-            }
-        }
-    }
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less : (int64_t)0;
 }
 
 void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
@@ -930,33 +810,77 @@ void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements
 void FoldBlock(uint group, uint thread)
 {
     const uint inGroup = NUM_THREADS / SHARES;
-    const uint share = thread / inGroup, place = thread % inGroup;  // neighbors have adjacent blocks
-    const uint number = group * inGroup + place;
-    List start = Numbered(number);
-    start.entries[1] *= BLOCK_CHANNELS;
-    start.entries[WINDOW_AXIS + yAxis] *= BLOCK_ROWS;
-    start.entries[WINDOW_AXIS + xAxis] *= BLOCK_COLUMNS;
+    const uint share = thread / inGroup, number = group * inGroup + thread % inGroup;  // neighbors have adjacent blocks
+    int n, first[WINDOW_RANK];
+    List at = Numbered(number);
+    at.entries[1] *= BLOCK_CHANNELS;
+    const uint start = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
+    const int less = OutputChoice(at);  // zero points, of the block's only channel
+    [unroll]
+    for (n = 0; n < WINDOW_RANK; n++)
+    {
+        const int elements = (n == yAxis ? BLOCK_ROWS : 1) * (n == xAxis ? BLOCK_COLUMNS : 1),
+            place = at.entries[WINDOW_AXIS + n];
+        at.entries[WINDOW_AXIS + n] = place * elements;
+        first[n] = (int)(Along(windowFirst, n) + (uint)at.entries[WINDOW_AXIS + n] * Along(windowSteps, n));
+    }
+    const int top = UNROLLED > 1 ? first[yAxis] : 0, left = UNROLLED > 0 ? first[xAxis] - LEAD : 0;
     int64_t totals[BLOCK];
-    const uint from = number < count ? share : layers;
-    int n;
-    Fold(start, from, totals);
+    [unroll]
+    for (n = 0; n < BLOCK; n++)
+        totals[n] = (int64_t)0;
+    [loop]
+    for (uint layer = number < count ? share : layers; layer < layers; layer += SHARES)
+    {
+        bool isInside = true;
+        uint channel = layer, base = start;
+        [unroll]
+        for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
+        {
+            const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
+            const uint position = (uint)first[d] + tap * Along(windowTaps, d);
+            channel = above;
+            isInside = isInside && position < Along(windowLimits, d);
+            base += position * Along(windowStrides, d);
+        }
+        [unroll]
+        for (int r = 0; r < reachY; r++)
+        {
+            int64_t terms[vectors * WINDOW_VECTOR];
+            bool isThere[vectors];
+            FetchRow(isInside, base, top + r, left, less, terms, isThere);
+            [unroll]
+            for (int j = 0; j < BLOCK_ROWS; j++)
+            {
+                const int below = r - j * STEP_Y, down = below / TAP_Y;
+                if (below >= 0 && below % TAP_Y == 0 && down < WINDOW_HEIGHT)
+                {
+                    [unroll]
+                    for (int c = 0; c < BLOCK_COLUMNS * BLOCK_CHANNELS; c++)
+                        [unroll]
+                        for (int x = 0; x < WINDOW_WIDTH; x++)
+                        {
+                            const int position = (LEAD + c / BLOCK_CHANNELS * STEP_X + x * TAP_X) * columnPitch
+                                + c % columnPitch;
+                            n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
+                            totals[n] = With(totals[n], terms[position]);
+                        }
+                }
+            }
+        }
+    }
 #if SHARES > 1
     [unroll]
-    for (int begin = 0; begin < BLOCK; begin += TOGETHER)
-    {
-        [unroll]
-        for (n = begin; n < min(begin + TOGETHER, BLOCK); n++)
-            results[(n - begin) * NUM_THREADS + thread] = totals[n];
-        GroupMemoryBarrierWithGroupSync();
-        [unroll]
-        for (n = begin; n < min(begin + TOGETHER, BLOCK); n++)
-            for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
-            {
-                const int64_t result = results[(n - begin) * NUM_THREADS + (thread + other * inGroup) % NUM_THREADS];
-                totals[n] = With(totals[n], result);
-            }
-        GroupMemoryBarrierWithGroupSync();
-    }
+    for (n = 0; n < BLOCK; n++)
+        results[n * NUM_THREADS + thread] = totals[n];
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (n = 0; n < BLOCK; n++)
+        for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
+        {
+            const int64_t result = results[n * NUM_THREADS + (thread + other * inGroup) % NUM_THREADS];
+            totals[n] = With(totals[n], result);
+        }
 #endif
     if (number >= count || share > 0)
         return;
@@ -964,25 +888,25 @@ void FoldBlock(uint group, uint thread)
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
-        List at = start;
-        at.entries[1] += n / channelPitch % BLOCK_CHANNELS;
-        at.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
-        at.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
-        if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
-            || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
+        List element = at;
+        element.entries[1] += n / channelPitch % BLOCK_CHANNELS;
+        element.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
+        element.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
+        if ((uint)element.entries[WINDOW_AXIS + xAxis] >= Along(windowElements, xAxis)
+            || (uint)element.entries[WINDOW_AXIS + yAxis] >= Along(windowElements, yAxis))
             continue;
-        const uint offset = OffsetInOutput(at);
+        const uint offset = OffsetInOutput(element);
         vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
         int64_t some[OUTPUT_VECTOR];  // what is in registers cannot be indexed by a variable
         [unroll]
         for (int m = 0; m < BLOCK; m++)
             if (m / OUTPUT_VECTOR == n / OUTPUT_VECTOR)
                 some[m % OUTPUT_VECTOR] = totals[m];
-        [unroll]
+        OVER_ELEMENTS
         for (int e = 0; e < OUTPUT_VECTOR; e++)
         {
-            elements[e] = Finished(at, some[e]);
-            at.entries[DIMENSION_AT(RANK - 1)]++;
+            elements[e] = Finished(element, some[e]);
+            element.entries[DIMENSION_AT(RANK - 1)]++;
         }
         StoreOutputVector(offset, elements);
     }

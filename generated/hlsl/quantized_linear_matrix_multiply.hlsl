@@ -47,6 +47,8 @@
 //   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -207,7 +209,7 @@ struct Dimension
     uint partDepth;  // products in a part of k
     uint parts;
     uint groupColumns;  // thread groups along x
-    int r, rowAxis, r2, columnAxis, k2, rowAxis2, columnAxis2, rowAxis3, rowAxis4;
+    int r2, rowAxis4, r3, columnAxis2, k2;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
@@ -216,7 +218,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int r, rowAxis, r2, columnAxis, k2, rowAxis2, columnAxis2, rowAxis3, rowAxis4;
+    int r2, rowAxis4, r3, columnAxis2, k2;
 #endif
 };
 
@@ -560,7 +562,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), 
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
-int I(List at) { return Entry(at, r2); }
+int I(List at) { return Entry(at, r3); }
 
 List PickList(int d, int i)
 {
@@ -584,10 +586,10 @@ int Zero(int d, int i)
 
 int Left(List at, int k)
 {
-    return (int)ReadA(Join(Part(at, 0, r), ListOf(int4(k, 0, 0, 0), 0, 1))) - Zero(rowAxis, I(at));
+    return (int)ReadA(Join(Part(at, 0, r2), ListOf(int4(k, 0, 0, 0), 0, 1))) - Zero(rowAxis4, I(at));
 }
 
-int J(List at) { return Entry(at, r); }
+int J(List at) { return Entry(at, r2); }
 
 List PickList2(int d, int i)
 {
@@ -611,7 +613,7 @@ int RightZero(int d, int i)
 
 int Right(List at, int k)
 {
-    return (int)ReadB(Join(Part(at, 0, r2), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis, J(at));
+    return (int)ReadB(Join(Part(at, 0, r3), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis2, J(at));
 }
 
 int64_t Exact(List at)
@@ -651,7 +653,10 @@ List PickList4(int d, int i)
 
 precise REAL_VALUE FactorPick2(int d, int i) { return (REAL_VALUE)ReadBScale(PickList4(d, i)); }
 
-precise REAL_VALUE Factor(List at) { return FactorPick(rowAxis2, I(at)) * FactorPick2(columnAxis2, J(at)); }
+precise REAL_VALUE Factor(List at)
+{
+    return FactorPick(ROW_AXIS3_BOUND, I(at)) * FactorPick2(COLUMN_AXIS_BOUND, J(at));
+}
 
 List PickList5(int d, int i)
 {
@@ -694,61 +699,6 @@ int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = ASCALE_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < ASCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == max((int)(ASCALE_SIZES_LENGTH - 2), (int)0)
-            && Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), v0) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
-    return result;
-}
-
-List OutputList2(List at)
-{
-    List result = (List)0;
-    result.length = BSCALE_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < BSCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == BSCALE_SIZES_LENGTH - 1
-            && Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), v0) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
-    return result;
-}
-
-List OutputList3(List at)
-{
-    List result = (List)0;
-    result.length = OUTPUT_SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < OUTPUT_SCALE_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == max((int)(OUTPUT_SCALE_SIZES_LENGTH - 2), (int)0)
-            && Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), v0) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
-    return result;
-}
-
-List OutputList4(List at)
-{
-    List result = (List)0;
-    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int v0 = 0; v0 < OUTPUT_ZERO_POINT_SIZES_LENGTH; v0++)
-        result.entries[v0] = v0 == max((int)(OUTPUT_ZERO_POINT_SIZES_LENGTH - 2), (int)0)
-            && Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), v0) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
-    return result;
-}
-
-int OutputChoice(List at)
-{
-    if (OUTPUT_ZERO_POINT_PRESENT)
-        return (int)ReadOutputZeroPoint(OutputList4(at));
-    return 0;
-}
-
-List OutputList5(List at)
-{
-    List result = (List)0;
     result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
@@ -758,14 +708,14 @@ List OutputList5(List at)
     return result;
 }
 
-int OutputChoice2(List at)
+int OutputChoice(List at)
 {
     if (AZERO_POINT_PRESENT)
-        return (int)ReadAZeroPoint(OutputList5(at));
+        return (int)ReadAZeroPoint(OutputList(at));
     return 0;
 }
 
-List OutputList6(List at)
+List OutputList2(List at)
 {
     List result = (List)0;
     result.length = BZERO_POINT_SIZES_LENGTH;
@@ -777,10 +727,10 @@ List OutputList6(List at)
     return result;
 }
 
-int OutputChoice3(List at)
+int OutputChoice2(List at)
 {
     if (BZERO_POINT_PRESENT)
-        return (int)ReadBZeroPoint(OutputList6(at));
+        return (int)ReadBZeroPoint(OutputList2(at));
     return 0;
 }
 
@@ -804,16 +754,15 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return OutputChoice2(at); }
+int LeftZeroPoint(List at) { return OutputChoice(at); }
 
-int RightZeroPoint(List at) { return OutputChoice3(at); }
+int RightZeroPoint(List at) { return OutputChoice2(at); }
 
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(total, (REAL_VALUE)0)
-        * ((REAL_VALUE)ReadAScale(OutputList(at)) * (REAL_VALUE)ReadBScale(OutputList2(at))),
-        (REAL_VALUE)ReadOutputScale(OutputList3(at))) + Convert(OutputChoice(at), (REAL_VALUE)0));
+    return (OUTPUT_VALUE)Coded(Convert(total, (REAL_VALUE)0) * Factor(at), OutputPick(ROW_AXIS_BOUND, I(at)),
+        OutputZero(ROW_AXIS2_BOUND, I(at)));
 }
 #endif
 
@@ -1582,8 +1531,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at), OutputPick(rowAxis3, I(at)),
-        OutputZero(rowAxis4, I(at))));
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at),
+        OutputPick(ROW_AXIS_BOUND, I(at)), OutputZero(ROW_AXIS2_BOUND, I(at))));
 #endif
 #endif
 }

@@ -734,15 +734,8 @@ typedef struct dmlops_plan_Activation {
     int64_t parameter1;
 } dmlops_plan_Activation;
 
-typedef struct dmlops_plan_Frame {
-    dmlops_plan_int_8 first;
-    dmlops_plan_int_8 steps;
-    dmlops_plan_int_8 taps;
-} dmlops_plan_Frame;
-
 typedef struct dmlops_plan_Sliding {
-    dmlops_plan_int_8 sizes;
-    dmlops_plan_Frame window;
+    dmlops_plan_Window window;
     dmlops_plan_int_8 counted;
     dmlops_plan_int_8 box;
 } dmlops_plan_Sliding;
@@ -1021,26 +1014,20 @@ typedef struct dmlops_plan_Row {
     int64_t pitch;
 } dmlops_plan_Row;
 
-typedef struct dmlops_plan_WindowAxis {
+typedef struct dmlops_plan_Axis {
     int64_t taps;
-    int64_t first;
     int64_t step;
     int64_t tap;
-    int64_t limit;
-    int64_t stride;
     int64_t divisor;
     int64_t elements;
-    int64_t weightsStep;
-    int64_t countFirst;
-    int64_t countLimit;
-} dmlops_plan_WindowAxis;
+} dmlops_plan_Axis;
 
-typedef struct dmlops_plan_WindowAxis_8 {
+typedef struct dmlops_plan_Axis_8 {
     int64_t count;
-    dmlops_plan_WindowAxis items[8];
-} dmlops_plan_WindowAxis_8;
+    dmlops_plan_Axis items[8];
+} dmlops_plan_Axis_8;
 
-static inline void dmlops_plan_WindowAxis_8_append(dmlops_planning* planning, dmlops_plan_WindowAxis_8* list, const dmlops_plan_WindowAxis* item) {
+static inline void dmlops_plan_Axis_8_append(dmlops_planning* planning, dmlops_plan_Axis_8* list, const dmlops_plan_Axis* item) {
     if (list->count < 8) {
         list->items[list->count++] = *item;
     } else {
@@ -1048,42 +1035,37 @@ static inline void dmlops_plan_WindowAxis_8_append(dmlops_planning* planning, dm
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_WindowAxis_8_copy(dmlops_plan_WindowAxis_8* to, const dmlops_plan_WindowAxis_8* from) {
+DMLOPS_CALLED void dmlops_plan_Axis_8_copy(dmlops_plan_Axis_8* to, const dmlops_plan_Axis_8* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
 typedef struct dmlops_plan_Slide {
-    dmlops_plan_WindowAxis_8 axes;
+    dmlops_plan_Axis_8 axes;
     int64_t depth;
-    int64_t outputs;
+    dmlops_plan_int_8 sizes;
     int is_across;
     int64_t channels;
     int64_t vector;
-    int64_t stored;
-    int is_packed;
 } dmlops_plan_Slide;
 
 typedef struct dmlops_plan_Block {
     int64_t unrolled;
-    dmlops_plan_WindowAxis down;
-    dmlops_plan_WindowAxis across;
+    dmlops_plan_Axis down;
+    dmlops_plan_Axis across;
     int64_t layers;
     int64_t rows;
     int64_t columns;
     int64_t channels;
-    int64_t loaded;
+    dmlops_plan_int_8 counts;
     int64_t shares;
-    int64_t vector;
-    int64_t lead;
-    int64_t stored;
-    int64_t cost;
+    int64_t threads;
 } dmlops_plan_Block;
 
 typedef struct dmlops_plan_SlidingParams {
-    dmlops_plan_WindowAxis_8 windowAxes;
-    dmlops_plan_Dimension_16 windowSizes;
+    dmlops_plan_Dimension_16 layerSizes;
     dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_int_96 window;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
@@ -1583,31 +1565,11 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
-DMLOPS_CALLED void dmlops_put_WindowAxis(
-    dmlops_planning* planning, const dmlops_plan_WindowAxis* record) {
-    dmlops_put_word(planning, record->taps);
-    dmlops_put_word(planning, record->first);
-    dmlops_put_word(planning, record->step);
-    dmlops_put_word(planning, record->tap);
-    dmlops_put_word(planning, record->limit);
-    dmlops_put_word(planning, record->stride);
-    dmlops_put_word(planning, record->divisor);
-    dmlops_put_word(planning, record->elements);
-    dmlops_put_word(planning, record->weightsStep);
-    dmlops_put_word(planning, record->countFirst);
-    dmlops_put_word(planning, record->countLimit);
-}
-
 DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
-    for (int64_t i = 0; i < record->windowAxes.count; ++i) {
+    for (int64_t i = 0; i < record->layerSizes.count; ++i) {
         dmlops_put_padding(planning);
-        dmlops_put_WindowAxis(planning, &record->windowAxes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    for (int64_t i = 0; i < record->windowSizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->windowSizes.items[i]);
+        dmlops_put_Dimension(planning, &record->layerSizes.items[i]);
         dmlops_put_padding(planning);
     }
     for (int64_t i = 0; i < record->sizes.count; ++i) {
@@ -1615,6 +1577,7 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
         dmlops_put_Dimension(planning, &record->sizes.items[i]);
         dmlops_put_padding(planning);
     }
+    dmlops_put_words(planning, record->window.items, record->window.count);
     dmlops_put_words(planning, record->lists.items, record->lists.count);
     dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
@@ -1961,7 +1924,6 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
-DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors,
     const dmlops_plan_Tensor* output);
@@ -1969,23 +1931,17 @@ DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, cons
     const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right, const dmlops_plan_int_8* strides,
+    dmlops_plan_int_96* result);
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window,
     dmlops_plan_Window* result);
-DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
-    dmlops_plan_WindowConstants* result);
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     int64_t row_axis);
-DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    const dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors,
-    const dmlops_plan_Tensor* tensor, int64_t most);
+DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
     dmlops_plan_Tile_12* result);
 DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
@@ -2019,32 +1975,23 @@ DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const
     int64_t padded, int64_t d);
 DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given);
-DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result);
-DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
-    dmlops_plan_WindowAxis* result);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result);
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
-    int64_t elements);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window, int64_t rows,
+    dmlops_plan_Slide* result);
+DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Block* block);
 DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    int64_t from_end, int64_t unrolled, dmlops_plan_WindowAxis* result);
+    int64_t from_end, int64_t unrolled, dmlops_plan_Axis* result);
 DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
-    int64_t rows, int64_t columns, int64_t channels, dmlops_plan_Block* result);
-DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    const dmlops_plan_Block* block);
+    dmlops_plan_Block* result);
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide,
     dmlops_plan_Block* result);
-DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    const dmlops_plan_Block* block, dmlops_plan_Block* result);
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
+    const dmlops_plan_Matrices* found, int64_t least_rows);
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    const dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits);
+    const dmlops_plan_Block* block, const dmlops_plan_Window* window, const dmlops_plan_Tensor* weights,
+    int64_t row_step);
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
     const dmlops_plan_Matrices* found);
@@ -4359,7 +4306,7 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
    factor, no phase is empty, and few phases meet no tap at all. */
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* output) {
-    int64_t places = dmlops_plan_times(planning, dmlops_plan_phase_count(planning, window),
+    int64_t places = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &window->right_divisors),
         dmlops_plan_most_places(planning, window));
     int found = places <= dmlops_multiply(16, dmlops_plan_element_count(planning, &window->sizes));
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
@@ -4386,25 +4333,17 @@ DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlo
         window->sizes.items[dmlops_item(planning, d, window->sizes.count)]));
 }
 
-DMLOPS_CALLED int64_t dmlops_plan_phase_count(dmlops_planning* planning, const dmlops_plan_Window* window) {
-    int64_t count = 1;
-    for (int64_t each_1 = 0; each_1 < window->right_divisors.count; ++each_1) {
-        const int64_t divisor = window->right_divisors.items[each_1];
-        count = dmlops_plan_times(planning, count, divisor);
-    }
-    return count;
-}
-
 /* The most taps that any phase meets. */
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window) {
-    int64_t places = 1;
+    dmlops_plan_int_8 places;
+    places.count = 0;
     for (int64_t d = 0; d < window->sizes.count; ++d) {
         const int64_t size = window->sizes.items[d];
-        places = dmlops_plan_times(planning, places,
+        dmlops_plan_int_8_append(planning, &places,
             dmlops_plan_ceil_div(planning, size, window->right_divisors.items[dmlops_item(planning, d,
             window->right_divisors.count)]));
     }
-    return places;
+    return dmlops_plan_element_count(planning, &places);
 }
 
 /* The left factor's dimension of rows, 0 or 1; the other one has the channels. */
@@ -4437,6 +4376,46 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
             dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
     }
     return first;
+}
+
+/* A window on the right factor, or on the tensor of a pooling, as lists of words: its sizes, first coordinates, steps,
+   taps, limits, strides there, and divisors; then its strides on the left factor. */
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right, const dmlops_plan_int_8* strides,
+    dmlops_plan_int_96* result) {
+    dmlops_plan_int_96 words;
+    words.count = 0;
+    dmlops_plan_int_8 left_steps;
+    left_steps.count = 0;
+    for (int64_t d = 0; d < window->left_taps.count; ++d) {
+        const int64_t tap = window->left_taps.items[d];
+        dmlops_plan_int_8_append(planning, &left_steps,
+            dmlops_multiply(tap, left->strides.items[dmlops_item(planning, dmlops_add(2, d), left->strides.count)]));
+    }
+    dmlops_plan_int_8_16 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_steps);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_taps);
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = dmlops_clip(2, right->sizes.count); each_2 < right->sizes.count; ++each_2) {
+        const int64_t item = right->sizes.items[each_2];
+        dmlops_plan_int_8_append(planning, &made_1, item);
+    }
+    dmlops_plan_int_8_16_append(planning, &lists, &made_1);
+    dmlops_plan_int_8_16_append(planning, &lists, strides);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
+    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
+    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
+        const dmlops_plan_int_8* entries = &lists.items[each_3];
+        dmlops_plan_int_8 made_4;
+        dmlops_plan_eight(planning, entries, &made_4);
+        dmlops_plan_int_96_extend(planning, &words, made_4.count, made_4.items);
+    }
+    dmlops_plan_int_96_copy(result, &words);
+    return;
 }
 
 /* The window with its taps in the order of their positions on the right factor. */
@@ -4476,78 +4455,6 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The right factor's strides along the window, as it is in memory. */
-DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &op->right;
-    int64_t behind = dmlops_subtract(right->sizes.count, op->factors.window.sizes.count);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < right->strides.count; ++d) {
-        const int64_t stride = right->strides.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_append(planning, &strides, stride);
-        }
-    }
-    *result = strides;
-    return;
-}
-
-/* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
-   limits, strides and divisors; then its strides on the left one. Numbers follow: the `channels` of a tap, with
-   padding and without, the left factor's `offset` at the first tap, and its stride from one matrix to the next. */
-DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
-    dmlops_plan_WindowConstants* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * left = &op->left;
-    const dmlops_plan_Tensor * right = &op->right;
-    dmlops_plan_int_96 words;
-    words.count = 0;
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 left_steps;
-    left_steps.count = 0;
-    for (int64_t d = 0; d < window->left_taps.count; ++d) {
-        const int64_t tap = window->left_taps.items[d];
-        dmlops_plan_int_8_append(planning, &left_steps,
-            dmlops_multiply(tap, left->strides.items[dmlops_item(planning, dmlops_add(behind, d),
-            left->strides.count)]));
-    }
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < right->sizes.count; ++d) {
-        const int64_t size = right->sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_append(planning, &limits, size);
-        }
-    }
-    dmlops_plan_int_8_16 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_steps);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_taps);
-    dmlops_plan_int_8_16_append(planning, &lists, &limits);
-    dmlops_plan_int_8_16_append(planning, &lists, strides);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
-    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
-    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
-        const dmlops_plan_int_8* entries = &lists.items[each_1];
-        dmlops_plan_int_8 made_2;
-        dmlops_plan_eight(planning, entries, &made_2);
-        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
-    }
-    dmlops_plan_int_8 numbers;
-    numbers.count = 0;
-    dmlops_plan_int_8_append(planning, &numbers, channels);
-    dmlops_plan_int_8_append(planning, &numbers, op->factors.depth);
-    dmlops_plan_int_8_append(planning, &numbers, dmlops_modulo(offset, INT64_C(4294967296)));
-    dmlops_plan_int_8_append(planning, &numbers, dmlops_modulo(factors->left.matrix, INT64_C(4294967296)));
-    dmlops_plan_int_96_copy(&result->lists, &words);
-    result->numbers = numbers;
-    return;
-}
-
 /* The number of contiguous elements in the output, as loops over its last dimensions visit them. */
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     int64_t row_axis) {
@@ -4563,26 +4470,6 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
     return run;
 }
 
-/* The sizes of the output, or of its largest phase, with 1 along some dimensions. */
-DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    const dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    dmlops_plan_int_8_extend(planning, &sizes, output->sizes.count, output->sizes.items);
-    for (int64_t each_1 = 0; each_1 < ones->count; ++each_1) {
-        const int64_t axis = ones->items[each_1];
-        sizes.items[dmlops_item(planning, axis, sizes.count)] = 1;
-    }
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        int64_t axis = window->axes.items[dmlops_item(planning, d, window->axes.count)];
-        sizes.items[dmlops_item(planning, axis, sizes.count)] =
-            dmlops_plan_ceil_div(planning, sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
-    }
-    *result = sizes;
-    return;
-}
-
 /* The output as matrices: one per phase of each channel group. */
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_Matrices* result) {
@@ -4594,11 +4481,18 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     int64_t counts_rows = dmlops_plan_row_dimension(planning, factors, output);
     int64_t row_axis = factors->left.items[dmlops_item(planning, counts_rows, factors->left.count)];
     int64_t groups = dmlops_max(window->groups, 1);
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_int_8_append(planning, &made_1, row_axis);
     dmlops_plan_int_8 sizes;
-    dmlops_plan_boxed(planning, output, &made_1, window, &sizes);
+    sizes.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        dmlops_plan_int_8_append(planning, &sizes, (d == row_axis) ? 1 : size);
+    }
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        int64_t axis = window->axes.items[dmlops_item(planning, d, window->axes.count)];
+        sizes.items[dmlops_item(planning, axis, sizes.count)] =
+            dmlops_plan_ceil_div(planning, sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
+    }
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     int64_t columns = dmlops_plan_element_count(planning, &sizes);
     int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, window));
@@ -4607,8 +4501,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     if (dmlops_plan_is_of_bytes(planning, op)) {
         is_straight = is_straight && (factors->right_less.count == 0);
     }
-    for (int64_t each_2 = 0; each_2 < factors->left_less.count; ++each_2) {
-        const int64_t axis = factors->left_less.items[each_2];
+    for (int64_t each_1 = 0; each_1 < factors->left_less.count; ++each_1) {
+        const int64_t axis = factors->left_less.items[each_1];
         is_straight = is_straight && (axis == row_axis);
     }
     int64_t row_step = left->strides.items[dmlops_item(planning, counts_rows, left->strides.count)];
@@ -4616,26 +4510,26 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         left->strides.count)];
     int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
         groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
-    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, window));
+    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_element_count(planning, &window->right_divisors));
     int64_t run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
     int is_down = dmlops_plan_is_stored_down(planning, op, row_axis, rows, run);
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_3);
-    dmlops_plan_Side made_4;
-    made_4.steps = made_3;
-    made_4.depth = depth_step;
-    made_4.matrix = matrix_step;
-    made_4.is_along = 1;
-    made_4.vector = 1;
-    dmlops_plan_int_8 made_5;
+    dmlops_plan_int_8 made_2;
+    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_2);
+    dmlops_plan_Side made_3;
+    made_3.steps = made_2;
+    made_3.depth = depth_step;
+    made_3.matrix = matrix_step;
+    made_3.is_along = 1;
+    made_3.vector = 1;
+    dmlops_plan_int_8 made_4;
     dmlops_plan_axis_steps(planning, output, factors->right.items[dmlops_item(planning, 0, factors->right.count)],
-        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_5);
-    dmlops_plan_Side made_6;
-    made_6.steps = made_5;
-    made_6.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
-    made_6.matrix = 0;
-    made_6.is_along = 1;
-    made_6.vector = 1;
+        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_4);
+    dmlops_plan_Side made_5;
+    made_5.steps = made_4;
+    made_5.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
+    made_5.matrix = 0;
+    made_5.is_along = 1;
+    made_5.vector = 1;
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth,
         dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->sizes = sizes;
@@ -4647,54 +4541,33 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     result->run = is_down ? rows : run;
     result->depth = depth;
     result->count = count;
-    result->left = made_4;
-    result->right = made_6;
+    result->left = made_3;
+    result->right = made_5;
     return;
 }
 
-/* The number of adjacent columns, up to `most`, that form a vector in the right factor, wherever they start: more than
-   1 only if each element meets a single tap, and these are contiguous along all of the window's dimensions. */
-DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most) {
+/* The number of columns that are contiguous in the right factor: more than 1 only if each element meets a single tap,
+   and these are contiguous along all of the window's dimensions. */
+DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int64_t run = 1;
-    int is_whole = 1;
     int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
     for (int64_t place = 0; place < window->sizes.count; ++place) {
         int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
         int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
-        is_whole = is_whole && dmlops_plan_is_pointwise(planning, window, d);
-        is_whole = is_whole && (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
-        is_whole = is_whole && (output->sizes.items[dmlops_item(planning,
+        int is_next = dmlops_plan_is_pointwise(planning, window, d)
+            && (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
+        int is_whole = output->sizes.items[dmlops_item(planning,
             window->axes.items[dmlops_item(planning, d, window->axes.count)],
             output->sizes.count)] == dmlops_multiply(size,
-            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        is_whole = is_whole && ((size == 1) || (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
-            tensor->strides.count)] == run));
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]);
+        if (!is_next || !is_whole || ((size > 1) && (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
+            tensor->strides.count)] != run))) {
+            return 1;
+        }
         run = dmlops_multiply(run, size);
     }
-    int64_t vector = is_whole ? dmlops_gcd(most, run) : 1;
-    for (int64_t d = 0; d < behind; ++d) {
-        if (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1) {
-            vector = dmlops_gcd(vector, tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)]);
-        }
-    }
-    return vector;
-}
-
-/* The number of adjacent channels, up to `most`, of a vector in the right factor, wherever they start. */
-DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors,
-    const dmlops_plan_Tensor* tensor, int64_t most) {
-    if (tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)] != 1) {
-        return 1;
-    }
-    int64_t vector = dmlops_gcd(most, factors->depth);
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if ((d != 1) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return vector;
+    return run;
 }
 
 /* The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single tap. */
@@ -4784,18 +4657,27 @@ DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dm
         dmlops_plan_ceil_div(planning, found->depth, vector));
 }
 
-/* The way to load the right factor: up to so many adjacent channels or pixels at once, or single elements, which tiles
-   of cooperative matrices then hold along k. */
+/* The way to load the right factor: up to so many adjacent channels or pixels at once, wherever they start, or single
+   elements, which tiles of cooperative matrices then hold along k. */
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result) {
-    int64_t channels = dmlops_plan_channels_vector(planning, &op->factors, &op->right, most);
+    const dmlops_plan_Tensor * right = &op->right;
+    int64_t channels = (right->strides.items[dmlops_item(planning, 1, right->strides.count)] == 1)
+        ? dmlops_gcd(most, op->factors.depth) : 1;
+    int64_t columns = dmlops_gcd(most, dmlops_plan_adjacent_columns(planning, &op->factors.window, right, &op->output));
+    for (int64_t d = 0; d < right->strides.count; ++d) {
+        const int64_t stride = right->strides.items[d];
+        if (right->sizes.items[dmlops_item(planning, d, right->sizes.count)] > 1) {
+            channels = (d == 1) ? channels : dmlops_gcd(channels, stride);
+            columns = (d < 2) ? dmlops_gcd(columns, stride) : columns;
+        }
+    }
     if (channels > 1) {
         *result = *side;
         result->is_along = 1;
         result->vector = channels;
         return;
     }
-    int64_t columns = dmlops_plan_columns_vector(planning, &op->factors.window, &op->right, &op->output, most);
     *result = *side;
     result->is_along = (columns == 1) && (most == 8);
     result->vector = columns;
@@ -4993,25 +4875,38 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row->taps);
     dmlops_out_share(planning);
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_window_strides(planning, op, &made_1);
-    dmlops_plan_WindowConstants words;
-    dmlops_plan_product_window(planning, op, found, &made_1, channels,
-        dmlops_plan_first_of(planning, window, &op->left), &words);
+    dmlops_plan_int_96 words;
+    dmlops_plan_window_words(planning, window, &op->left, &op->right, &packing->strides, &words);
+    dmlops_plan_int_8 stored;
+    stored.count = 0;
+    dmlops_plan_int_8_append(planning, &stored, channels);
+    dmlops_plan_int_8_append(planning, &stored, op->factors.depth);
+    dmlops_plan_int_8_append(planning, &stored, dmlops_modulo(dmlops_plan_first_of(planning, window, &op->left),
+        INT64_C(4294967296)));
+    dmlops_plan_int_8_append(planning, &stored, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
+    dmlops_plan_WindowConstants constants;
+    dmlops_plan_int_96_copy(&constants.lists, &words);
+    constants.numbers = stored;
     int64_t tap_products = dmlops_gcd(channels, product->tile.depth);
     if (items > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
         dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), vector);
-        dmlops_plan_dispatch_single(planning, op, found, &product->split, &words, 2, items);
-        dmlops_plan_WindowConstants made_2;
-        dmlops_plan_product_window(planning, op, factors, &packing->strides, channels,
-            dmlops_multiply(dmlops_divide(sums, 4), vector), &made_2);
-        words = made_2;
+        dmlops_plan_dispatch_single(planning, op, found, &product->split, &constants, 2, items);
+        dmlops_plan_int_8 packed;
+        packed.count = 0;
+        dmlops_plan_int_8_append(planning, &packed, channels);
+        dmlops_plan_int_8_append(planning, &packed, op->factors.depth);
+        dmlops_plan_int_8_append(planning, &packed, dmlops_multiply(dmlops_divide(sums, 4), vector));
+        dmlops_plan_int_8_append(planning, &packed, factors->left.matrix);
+        dmlops_plan_WindowConstants made_1;
+        dmlops_plan_int_96_copy(&made_1.lists, &words);
+        made_1.numbers = packed;
+        constants = made_1;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);
-    dmlops_plan_multiply(planning, op, product, &words, items > 0);
+    dmlops_plan_multiply(planning, op, product, &constants, items > 0);
 }
 
 /* Chooses the tile, of cooperative matrices where these suit, with one tap or several, and the parts of k. False if
@@ -5095,12 +4990,16 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     made_7.tile = tile;
     dmlops_plan_Product product;
     dmlops_plan_product_of(planning, &made_7, &found, &factors, is_cooperative, &product);
-    dmlops_plan_int_8 made_8;
-    dmlops_plan_window_strides(planning, op, &made_8);
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t each_8 = dmlops_clip(2, op->right.strides.count); each_8 < op->right.strides.count; ++each_8) {
+        const int64_t item = op->right.strides.items[each_8];
+        dmlops_plan_int_8_append(planning, &strides, item);
+    }
     dmlops_plan_Packing made_9;
     made_9.items = items;
     made_9.channels = channels;
-    made_9.strides = made_8;
+    made_9.strides = strides;
     dmlops_plan_window_product(planning, op, &product, &made_9, &row);
     return 1;
 }
@@ -5333,157 +5232,129 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
     return 1;
 }
 
-/* The window along each of its dimensions: the definition's own, or that of a contraction. */
-DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, dmlops_plan_WindowAxis_8* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Sliding * sliding = &op->sliding;
-    dmlops_plan_int_8 sizes;
-    sizes = sliding->sizes;
-    dmlops_plan_Frame frame;
-    frame = sliding->window;
-    if (op->factors.applies) {
-        sizes = window->sizes;
-        dmlops_plan_Frame made_1;
-        made_1.first = window->right_first;
-        made_1.steps = window->right_steps;
-        made_1.taps = window->right_taps;
-        frame = made_1;
-    }
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        op->tensors.count)];
-    int is_counted = sliding->box.count > 0;
-    dmlops_plan_WindowAxis_8 axes;
-    axes.count = 0;
-    for (int64_t d = 0; d < sizes.count; ++d) {
-        const int64_t taps = sizes.items[d];
-        dmlops_plan_WindowAxis made_2;
-        made_2.taps = taps;
-        made_2.first = frame.first.items[dmlops_item(planning, d, frame.first.count)];
-        made_2.step = frame.steps.items[dmlops_item(planning, d, frame.steps.count)];
-        made_2.tap = frame.taps.items[dmlops_item(planning, d, frame.taps.count)];
-        made_2.limit = tensor->sizes.items[dmlops_item(planning, dmlops_add(d, 2), tensor->sizes.count)];
-        made_2.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(d, 2), tensor->strides.count)];
-        made_2.divisor = op->factors.applies ? window->right_divisors.items[dmlops_item(planning, d,
-            window->right_divisors.count)] : 1;
-        made_2.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
-        made_2.weightsStep = op->factors.applies ? dmlops_multiply(window->left_taps.items[dmlops_item(planning, d,
-            window->left_taps.count)], weights->strides.items[dmlops_item(planning, dmlops_add(d, 2),
-            weights->strides.count)]) : 0;
-        made_2.countFirst = is_counted ? sliding->counted.items[dmlops_item(planning, d, sliding->counted.count)] : 0;
-        made_2.countLimit = is_counted ? sliding->box.items[dmlops_item(planning, d, sliding->box.count)] : 0;
-        dmlops_plan_WindowAxis_8_append(planning, &axes, &made_2);
-    }
-    dmlops_plan_WindowAxis_8_copy(result, &axes);
-    return;
-}
-
-/* The numbers as shaders take them, in 32 bits. */
-DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
-    dmlops_plan_WindowAxis* result) {
-    *result = *axis;
-    result->taps = dmlops_plan_counted(planning, axis->taps);
-    result->first = dmlops_plan_counted(planning, axis->first);
-    result->step = dmlops_plan_counted(planning, axis->step);
-    result->tap = dmlops_plan_counted(planning, axis->tap);
-    result->weightsStep = dmlops_modulo(axis->weightsStep, INT64_C(4294967296));
-    result->countFirst = dmlops_plan_counted(planning, axis->countFirst);
-    result->countLimit = dmlops_plan_counted(planning, axis->countLimit);
-    return;
-}
-
 /* The window of a description, and what else decides how threads work on it. Neighbors follow the last dimension unless
    channels are closer, of which each has its own elements: those of channels-last tensors. A channel group has so
-   many `rows` of weights, or there are none. */
+   many `rows` of weights. Bytes come with zero points, of which a block has one. */
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, int64_t rows, dmlops_plan_Slide* result) {
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window, int64_t rows,
+    dmlops_plan_Slide* result) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
+    dmlops_plan_Axis_8 axes;
+    axes.count = 0;
+    for (int64_t d = 0; d < window->sizes.count; ++d) {
+        const int64_t taps = window->sizes.items[d];
+        int64_t divisor = factors->applies ? window->right_divisors.items[dmlops_item(planning, d,
+            window->right_divisors.count)] : 1;
+        int64_t step = dmlops_plan_counted(planning,
+            window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)]);
+        int64_t tap = dmlops_plan_counted(planning,
+            window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)]);
+        dmlops_plan_Axis made_1;
+        made_1.taps = dmlops_plan_ceil_div(planning, taps, divisor);
+        made_1.step = step;
+        made_1.tap = tap;
+        made_1.divisor = divisor;
+        made_1.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
+        dmlops_plan_Axis_8_append(planning, &axes, &made_1);
+    }
     int is_own = !factors->applies || ((factors->window.groups > 1) && (dmlops_max(rows, factors->depth) == 1));
     int is_adjacent = (output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] > 1)
         && (output->strides.items[dmlops_item(planning, 1, output->strides.count)] == 1);
     int is_across = !is_own || !is_adjacent || (tensor->strides.items[dmlops_item(planning, 1,
         tensor->strides.count)] >= tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)]);
-    int64_t adjacent = is_across ? dmlops_subtract(output->sizes.count, 1) : 1;
-    int64_t vector = dmlops_plan_aligned_vector(planning, tensor, adjacent);
-    dmlops_plan_WindowAxis_8 made_1;
-    dmlops_plan_window_axes(planning, op, shader, &made_1);
-    dmlops_plan_WindowAxis_8_copy(&result->axes, &made_1);
-    result->depth = factors->applies ? factors->depth : 0;
-    result->outputs = dmlops_plan_element_count(planning, &output->sizes);
+    int64_t vector = dmlops_plan_aligned_vector(planning, tensor,
+        is_across ? dmlops_subtract(output->sizes.count, 1) : 1);
+    int64_t channels = is_across ? dmlops_max(dmlops_gcd(rows, 3), dmlops_gcd(rows, 4)) : vector;
+    dmlops_plan_Axis_8_copy(&result->axes, &axes);
+    result->depth = dmlops_max(factors->depth, 1);
+    result->sizes = output->sizes;
     result->is_across = is_across;
-    result->channels = is_across ? dmlops_max(rows, 1) : vector;
+    result->channels = (tensor->bits >= 16) ? channels : 1;
     result->vector = vector;
-    result->stored = dmlops_plan_aligned_vector(planning, output, adjacent);
-    result->is_packed = output->bits < 16;
     return;
 }
 
-/* The remainder at the first tap of the window for element 0. */
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
+/* Whether registers can hold what a thread needs for a block: sums, taps, and elements of a row. */
+DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Block* block) {
     (void)planning;
-    return dmlops_modulo(axis->first, axis->divisor);
-}
-
-/* The distance between elements that leave the same remainder. */
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
-    (void)planning;
-    return dmlops_divide(axis->divisor, dmlops_gcd(axis->step, axis->divisor));
-}
-
-/* The extent that the windows of so many adjacent elements cover together. */
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
-    int64_t elements) {
-    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), axis->step),
-        dmlops_multiply(dmlops_subtract(axis->taps, 1), axis->tap)), dmlops_plan_rest(planning, axis)), axis->divisor),
-        1);
+    const dmlops_plan_Axis * down = &block->down;
+    const dmlops_plan_Axis * across = &block->across;
+    int64_t columns = dmlops_add(dmlops_multiply(dmlops_subtract(block->columns, 1), across->step),
+        dmlops_multiply(dmlops_subtract(across->taps, 1), across->tap));
+    int64_t rows = dmlops_add(dmlops_multiply(dmlops_subtract(block->rows, 1), down->step),
+        dmlops_multiply(dmlops_subtract(down->taps, 1), down->tap));
+    int64_t places = dmlops_multiply(block->channels,
+        dmlops_add(dmlops_multiply(block->rows, block->columns), dmlops_multiply(down->taps, across->taps)));
+    return (dmlops_min(down->tap, across->tap) > 0) && (dmlops_add(places, dmlops_max(rows, columns)) < 128);
 }
 
 /* The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled. */
 DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    int64_t from_end, int64_t unrolled, dmlops_plan_WindowAxis* result) {
+    int64_t from_end, int64_t unrolled, dmlops_plan_Axis* result) {
     if (from_end < unrolled) {
         *result = slide->axes.items[dmlops_item(planning,
             dmlops_subtract(dmlops_subtract(slide->axes.count, 1), from_end), slide->axes.count)];
         return;
     }
     result->taps = 1;
-    result->first = 0;
     result->step = 1;
     result->tap = 1;
-    result->limit = 1;
-    result->stride = 0;
     result->divisor = 1;
     result->elements = 1;
-    result->weightsStep = 0;
-    result->countFirst = 0;
-    result->countLimit = 0;
     return;
 }
 
-/* A block of so many rows and columns that leave the same remainders. */
+/* The largest block of which there are enough, with threads to share it. */
 DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
-    int64_t rows, int64_t columns, int64_t channels, dmlops_plan_Block* result) {
-    dmlops_plan_WindowAxis down;
+    dmlops_plan_Block* result) {
+    dmlops_plan_Axis down;
     dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &down);
-    dmlops_plan_WindowAxis across;
+    dmlops_plan_Axis across;
     dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &across);
-    int64_t layers = dmlops_max(slide->depth, 1);
+    int64_t layers = slide->depth;
+    int64_t channels = slide->channels;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(dmlops_subtract(slide->axes.count, unrolled), slide->axes.count);
         ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &slide->axes.items[each_1];
+        const dmlops_plan_Axis* axis = &slide->axes.items[each_1];
         layers = dmlops_plan_times(planning, layers, axis->taps);
     }
-    rows = dmlops_multiply(rows, dmlops_plan_alike(planning, &down));
-    columns = dmlops_multiply(columns, dmlops_plan_alike(planning, &across));
-    int64_t loaded = slide->is_across ? 1 : channels;
+    int64_t most = dmlops_max(dmlops_min(16, dmlops_divide(layers, 2)), 1);
+    int64_t each = dmlops_divide(dmlops_plan_times(planning, dmlops_plan_element_count(planning, &slide->sizes), most),
+        98304);
+    int64_t columns = 2;
+    if (slide->is_across && (across.divisor == 1)) {
+        columns = dmlops_divide(dmlops_max(slide->vector, 2), across.step);
+    }
+    columns = (down.elements > 1) ? columns : dmlops_multiply(2, columns);
+    columns = dmlops_plan_power_below(planning, dmlops_min(each, dmlops_divide(across.elements, across.divisor)),
+        dmlops_max(columns, 1));
+    if (slide->is_across && (each < dmlops_multiply(columns, channels))) {
+        channels = 1;
+    }
+    int64_t rows = dmlops_divide(8, dmlops_max(channels, 2));
+    rows = dmlops_plan_power_below(planning, dmlops_min(dmlops_divide(each, dmlops_multiply(columns, channels)),
+        dmlops_divide(down.elements, down.divisor)), rows);
+    dmlops_plan_int_8 counts;
+    counts.count = 0;
+    dmlops_plan_int_8_append(planning, &counts, slide->sizes.items[dmlops_item(planning, 0, slide->sizes.count)]);
+    dmlops_plan_int_8_append(planning, &counts, dmlops_plan_ceil_div(planning,
+        slide->sizes.items[dmlops_item(planning, 1, slide->sizes.count)], channels));
+    for (int64_t d = 0; d < slide->axes.count; ++d) {
+        const dmlops_plan_Axis* axis = &slide->axes.items[d];
+        int64_t from_end = dmlops_subtract(dmlops_subtract(slide->axes.count, 1), d);
+        int64_t elements = (from_end == 0) ? columns : ((from_end == 1) ? rows : 1);
+        dmlops_plan_int_8_append(planning, &counts,
+            dmlops_multiply(dmlops_plan_ceil_div(planning,
+            dmlops_plan_ceil_div(planning, axis->elements, axis->divisor), elements), axis->divisor));
+    }
+    int64_t blocks = dmlops_plan_element_count(planning, &counts);
+    int64_t shares = dmlops_plan_power_below(planning,
+        dmlops_subtract(dmlops_multiply(2, dmlops_plan_ceil_div(planning, 98304, blocks)), 1), most);
+    int64_t threads = dmlops_min(dmlops_plan_times(planning, blocks, shares), 98304);
     result->unrolled = unrolled;
     result->down = down;
     result->across = across;
@@ -5491,216 +5362,105 @@ DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_
     result->rows = rows;
     result->columns = columns;
     result->channels = channels;
-    result->loaded = loaded;
-    result->shares = 1;
-    result->vector = 1;
-    result->lead = 0;
-    result->stored = 1;
-    result->cost = 0;
+    result->counts = counts;
+    result->shares = shares;
+    result->threads = threads;
     return;
 }
 
-/* Whether registers can hold what a thread needs for a block: sums, taps, and elements of a row. */
-DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    const dmlops_plan_Block* block) {
-    const dmlops_plan_WindowAxis * down = &block->down;
-    const dmlops_plan_WindowAxis * across = &block->across;
-    int64_t channels = block->channels;
-    if (dmlops_min(dmlops_min(down->step, down->tap), dmlops_min(across->step, across->tap)) < 1) {
-        return 0;
-    }
-    if ((dmlops_modulo(slide->channels, channels) > 0)
-        || (!slide->is_across && (1 < channels && channels < slide->channels))) {
-        return 0;
-    }
-    if ((block->rows > dmlops_max(down->elements, dmlops_plan_alike(planning, down)))
-        || (block->columns > dmlops_max(across->elements, dmlops_plan_alike(planning, across)))) {
-        return 0;
-    }
-    if (dmlops_multiply(dmlops_multiply(block->rows, block->columns), block->loaded) > dmlops_max(16,
-        dmlops_multiply(dmlops_plan_alike(planning, down), dmlops_plan_alike(planning, across)))) {
-        return 0;
-    }
-    int64_t line = dmlops_max(dmlops_plan_reach(planning, across, block->columns),
-        dmlops_plan_reach(planning, down, block->rows));
-    int64_t places = dmlops_add(dmlops_multiply(block->rows, block->columns),
-        dmlops_multiply(down->taps, across->taps));
-    return dmlops_add(dmlops_multiply(channels, places), dmlops_multiply(block->loaded, line)) <= 128;
-}
-
-/* The block of a thread with which all threads together take the least time. */
+/* The block with which most threads are busy, and of these the one with the most loops unrolled. */
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide,
     dmlops_plan_Block* result) {
-    int64_t most = dmlops_min(slide->axes.count, 2);
-    int made_1 = 0;
-    for (int64_t each_2 = 0; each_2 < slide->axes.count; ++each_2) {
-        const dmlops_plan_WindowAxis* axis = &slide->axes.items[each_2];
-        made_1 = made_1 || (axis->divisor > 1);
-    }
-    int64_t least = made_1 ? most : 0;
-    dmlops_plan_Block made_3;
-    dmlops_plan_block_at(planning, slide, least, 1, 1, 1, &made_3);
     dmlops_plan_Block best;
-    dmlops_plan_priced(planning, slide, &made_3, &best);
-    for (int64_t unrolled = least; unrolled < dmlops_add(1, most); ++unrolled) {
-        for (int64_t scale = 0; scale < 48; ++scale) {
-            dmlops_plan_Block block;
-            dmlops_plan_block_at(planning, slide, unrolled, dmlops_shift(1, dmlops_modulo(scale, 3)),
-                dmlops_shift(1, dmlops_modulo(dmlops_divide(scale, 3), 4)), dmlops_add(1, dmlops_divide(scale, 12)),
-                &block);
-            if (dmlops_plan_is_held(planning, slide, &block)) {
-                dmlops_plan_Block made_4;
-                dmlops_plan_priced(planning, slide, &block, &made_4);
-                block = made_4;
-                if (block.cost < best.cost) {
-                    best = block;
-                }
-            }
+    dmlops_plan_block_at(planning, slide, 0, &best);
+    for (int64_t unrolled = 1; unrolled < dmlops_add(1, dmlops_min(slide->axes.count, 2)); ++unrolled) {
+        dmlops_plan_Block block;
+        dmlops_plan_block_at(planning, slide, unrolled, &block);
+        if ((block.threads >= best.threads) && dmlops_plan_is_held(planning, &block)) {
+            best = block;
         }
     }
     *result = best;
     return;
 }
 
-/* The block with its vectors, with threads to share it, and with its cost: the operations of a thread, times the
-   threads, unless these are too few to keep a GPU busy. */
-DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    const dmlops_plan_Block* block, dmlops_plan_Block* result) {
-    const dmlops_plan_WindowAxis * down = &block->down;
-    const dmlops_plan_WindowAxis * across = &block->across;
-    int64_t layers = block->layers;
-    int64_t vector = block->loaded;
-    int64_t apart = block->loaded;
-    int64_t stored = dmlops_gcd(slide->stored, block->channels);
-    int64_t lead = 0;
-    if (slide->is_across) {
-        apart = (block->unrolled > 0) ? dmlops_divide(dmlops_multiply(block->columns, across->step), across->divisor)
-            : 1;
-        vector = dmlops_gcd(slide->vector, dmlops_gcd(across->limit, apart));
-        lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
-            across->divisor), vector);
-        stored = dmlops_gcd(slide->stored, dmlops_gcd(across->elements, block->columns));
-    }
-    if (slide->is_packed && (stored < 4)) {
-        stored = 1;
-    }
-    int64_t blocks = dmlops_divide(slide->outputs,
-        dmlops_multiply(dmlops_multiply(down->elements, across->elements), block->channels));
-    blocks = dmlops_plan_times(planning, blocks, dmlops_multiply(dmlops_plan_ceil_div(planning, down->elements,
-        block->rows), dmlops_plan_ceil_div(planning, across->elements, block->columns)));
-    int64_t shares = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, shares) <= dmlops_min(16,
-        dmlops_divide(layers, 2))) && (dmlops_plan_times(planning, blocks, shares) < 131072))) {
-        shares = dmlops_multiply(2, shares);
-    }
-    int64_t elements = dmlops_multiply(dmlops_multiply(block->rows, block->columns), block->channels);
-    int64_t taps = dmlops_multiply(dmlops_plan_ceil_div(planning, down->taps, down->divisor),
-        dmlops_plan_ceil_div(planning, across->taps, across->divisor));
-    int64_t loads = dmlops_multiply(dmlops_plan_reach(planning, down, block->rows),
-        dmlops_plan_ceil_div(planning, dmlops_multiply(dmlops_add(dmlops_plan_reach(planning, across, block->columns),
-        lead), block->loaded), vector));
-    int64_t weights = (slide->depth > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4, block->channels),
-        down->taps), across->taps) : 0;
-    int64_t layer = dmlops_add(dmlops_add(dmlops_add(32, weights),
-        dmlops_multiply(loads, dmlops_add(4, dmlops_max(apart, vector)))), dmlops_multiply(elements, taps));
-    int64_t work = dmlops_add(dmlops_add(64, dmlops_multiply(dmlops_divide(elements, stored), 4)),
-        dmlops_multiply(dmlops_plan_ceil_div(planning, layers, shares), layer));
-    int64_t cost = dmlops_multiply(dmlops_multiply(work, dmlops_add(20, dmlops_multiply(block->rows, block->columns))),
-        dmlops_max(dmlops_plan_times(planning, blocks, shares), 131072));
-    *result = *block;
-    result->shares = shares;
-    result->vector = vector;
-    result->lead = lead;
-    result->stored = stored;
-    result->cost = cost;
-    return;
-}
-
-/* Whether the shader can slide the window of this description, which wants no other output. */
+/* Whether the shader can slide the window of this description, which wants no other output. Phases are along Y and X,
+   and their taps neighbors on the tensor. */
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes) {
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    int is_straight = (axes->count > 0) && !dmlops_plan_is_double(planning, &op->tensors)
-        && (dmlops_add(axes->count, 2) == output->sizes.count);
+    int found = (window->sizes.count > 0) && !dmlops_plan_is_double(planning, &op->tensors)
+        && (dmlops_add(window->sizes.count, 2) == output->sizes.count);
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* one = &op->tensors.items[place];
-        int is_other = (place != shader->sliding.output) && one->is_output && one->is_present;
-        is_straight = is_straight && !is_other;
+        found = found && ((place == shader->sliding.output) || !one->is_output || !one->is_present);
     }
     if (factors->applies) {
-        is_straight = is_straight && dmlops_plan_has_channels_first(planning, factors, output)
+        found = found && dmlops_plan_has_channels_first(planning, factors, output)
             && (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
+        for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+            const int64_t divisor = window->right_divisors.items[d];
+            int is_next = (dmlops_max(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
+                window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)]) == 1)
+                && (dmlops_add(d, 2) >= window->sizes.count);
+            found = found && ((divisor == 1) || is_next);
+        }
     }
-    return is_straight;
+    return found;
 }
 
-/* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
-   that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require that all
-   of the window is unrolled. */
+/* Whether a contraction has fewer rows than `least_rows`, from which tiles pay, such small channel groups that they
+   make no tile, or so few products that tiles leave most of a GPU idle. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    if (!op->factors.applies || (window->sizes.count == 0)) {
-        return 0;
-    }
-    int is_few = found->rows < least_rows;
-    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
-    if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
-        return 1;
-    }
+    const dmlops_plan_Matrices* found, int64_t least_rows) {
+    int is_narrow = (op->factors.window.groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
-    dmlops_plan_WindowAxis_8 axes;
-    dmlops_plan_window_axes(planning, op, shader, &axes);
-    if (!dmlops_plan_is_slid(planning, op, shader, &axes) || (!is_few && (products > 16777216))) {
-        return 0;
-    }
-    int made_1 = 0;
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(dmlops_max(dmlops_subtract(axes.count, 2), 0), axes.count);
-        ++each_2) {
-        const dmlops_plan_WindowAxis* axis = &axes.items[each_2];
-        made_1 = made_1 || (axis->divisor > 1);
-    }
-    if (made_1) {
-        return 0;
-    }
-    dmlops_plan_Slide slide;
-    dmlops_plan_slide_of(planning, op, shader, found->rows, &slide);
-    dmlops_plan_Block made_3;
-    dmlops_plan_block_at(planning, &slide, dmlops_min(axes.count, 2), 1, 1, 1, &made_3);
-    return dmlops_plan_is_held(planning, &slide, &made_3);
+    return (found->rows < least_rows) || is_narrow || (products <= 16777216);
 }
 
 /* The weights to load at once: as many as a block has channels if those of all are adjacent. */
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    const dmlops_plan_Block* block, const dmlops_plan_int_64* words, int64_t bits) {
-    const dmlops_plan_WindowAxis * down = &block->down;
-    const dmlops_plan_WindowAxis * across = &block->across;
-    int64_t taps = dmlops_multiply(block->down.taps, block->across.taps);
-    int are_adjacent = (across->weightsStep == 1) && ((down->taps == 1) || (down->weightsStep == across->taps));
-    are_adjacent = are_adjacent && (words->items[dmlops_item(planning, 1, words->count)] == 0)
-        && (words->items[dmlops_item(planning, 2, words->count)] == taps) && (bits >= 16);
-    int is_whole = (block->layers == 1) && !slide->is_across;
-    return (are_adjacent && is_whole) ? block->channels : 1;
+    const dmlops_plan_Block* block, const dmlops_plan_Window* window, const dmlops_plan_Tensor* weights,
+    int64_t row_step) {
+    int64_t run = 1;
+    int is_whole = (block->layers == 1) && !slide->is_across && (weights->bits >= 16)
+        && (dmlops_plan_first_of(planning, window, weights) == 0);
+    for (int64_t place = 0; place < window->sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
+        is_whole = is_whole && ((window->sizes.items[dmlops_item(planning, d, window->sizes.count)] == 1)
+            || (dmlops_multiply(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+            weights->strides.items[dmlops_item(planning, dmlops_add(d, 2), weights->strides.count)]) == run));
+        run = dmlops_multiply(run, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
+    }
+    return (is_whole && (row_step == run)) ? block->channels : 1;
 }
 
 /* One dispatch; False if windows do not fit. A contraction is `found` to be these matrices. */
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
     const dmlops_plan_Matrices* found) {
-    dmlops_plan_WindowAxis_8 axes;
-    dmlops_plan_window_axes(planning, op, shader, &axes);
-    if (!dmlops_plan_is_slid(planning, op, shader, &axes)) {
+    dmlops_plan_Window window;
+    window = op->sliding.window;
+    if (op->factors.applies) {
+        window = op->factors.window;
+    }
+    if (!dmlops_plan_is_slid(planning, op, shader, &window)) {
         return 0;
     }
-    dmlops_plan_Slide slide;
-    dmlops_plan_slide_of(planning, op, shader, found->rows, &slide);
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
+    dmlops_plan_Slide slide;
+    dmlops_plan_slide_of(planning, op, shader, &window, found->rows, &slide);
     dmlops_plan_Block block;
     dmlops_plan_block_of(planning, &slide, &block);
+    const dmlops_plan_Axis_8 * axes = &slide.axes;
+    const dmlops_plan_Axis * down = &block.down;
+    const dmlops_plan_Axis * across = &block.across;
     if (block.layers >= dmlops_divide(INT64_C(4294967296), 2)) {
         return 0;
     }
@@ -5710,96 +5470,116 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         dmlops_out_write(planning, &made_1);
     }
     dmlops_out_share(planning);
-    dmlops_plan_int_8 counts;
-    counts.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        int64_t rows = ((d == axes.count) && (d > 1)) ? block.rows : 1;
-        int64_t columns = (d == dmlops_add(axes.count, 1)) ? block.columns : 1;
-        dmlops_plan_int_8_append(planning, &counts,
-            dmlops_plan_ceil_div(planning, size, dmlops_multiply(dmlops_multiply(rows, columns),
-            (d == 1) ? block.channels : 1)));
+    int64_t adjacent = slide.is_across ? dmlops_add(axes->count, 1) : 1;
+    int64_t vector = block.channels;
+    int64_t stored = dmlops_gcd(dmlops_plan_aligned_vector(planning, output, adjacent), block.channels);
+    int64_t lead = 0;
+    if (slide.is_across) {
+        int64_t columns = (across->divisor == 1) ? block.columns : 1;
+        vector = dmlops_gcd(slide.vector, dmlops_multiply(columns, across->step));
+        stored = dmlops_gcd(dmlops_plan_aligned_vector(planning, output, adjacent), columns);
+        lead = dmlops_modulo(window.right_first.items[dmlops_item(planning, dmlops_subtract(axes->count, 1),
+            window.right_first.count)], vector);
     }
-    int64_t adjacent = slide.is_across ? dmlops_add(axes.count, 1) : 1;
+    if ((output->bits < 16) && (stored < 4)) {
+        stored = 1;
+    }
     dmlops_plan_int_8 order;
     order.count = 0;
-    for (int64_t d = 0; d < counts.count; ++d) {
+    for (int64_t d = 0; d < dmlops_add(axes->count, 2); ++d) {
         if (d != adjacent) {
             dmlops_plan_int_8_append(planning, &order, d);
         }
     }
     dmlops_plan_int_8_append(planning, &order, adjacent);
+    int64_t blocks = dmlops_plan_element_count(planning, &block.counts);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_element_count(planning, &counts), block.shares),
-        128, 1, &groups);
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, blocks, block.shares), 128, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->sliding.number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 128);
     dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &order));
     dmlops_plan_int_64 weights;
     weights.count = 0;
     if (op->factors.applies) {
-        const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
             op->tensors.count)];
         const dmlops_plan_Side * side = &found->left;
         int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)]
             : side->matrix;
-        int64_t first = dmlops_modulo(dmlops_plan_first_of(planning, &op->factors.window, tensor), INT64_C(4294967296));
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
         dmlops_plan_int_64_append(planning, &made_2, op->factors.depth);
-        dmlops_plan_int_64_append(planning, &made_2, first);
+        dmlops_plan_int_64_append(planning, &made_2,
+            dmlops_modulo(dmlops_plan_first_of(planning, &window, left), INT64_C(4294967296)));
         dmlops_plan_int_64_append(planning, &made_2, row_step);
         dmlops_plan_int_64_append(planning, &made_2, side->depth);
         dmlops_plan_int_64_append(planning, &made_2, side->matrix);
         dmlops_plan_int_64_extend(planning, &weights, made_2.count, made_2.items);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"),
-            dmlops_plan_weights_vector(planning, &slide, &block, &weights, tensor->bits));
+            dmlops_plan_weights_vector(planning, &slide, &block, &window, left, row_step));
+        int64_t last = dmlops_subtract(axes->count, 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PHASES_Y"),
+            axes->items[dmlops_item(planning, dmlops_max(dmlops_subtract(last, 1), 0), axes->count)].divisor);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PHASES_X"),
+            axes->items[dmlops_item(planning, last, axes->count)].divisor);
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), stored);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLLED"), block.unrolled);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), block.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_COLUMNS"), block.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_CHANNELS"), block.channels);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), block.shares);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), block.down.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), block.across.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), block.down.step);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_X"), block.across.step);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), block.down.tap);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_X"), block.across.tap);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_Y"), block.down.divisor);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_X"), block.across.divisor);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_Y"), dmlops_plan_rest(planning, &block.down));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_X"), dmlops_plan_rest(planning, &block.across));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block.lead);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), down->taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), across->taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), down->step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_X"), across->step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), down->tap);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_X"), across->tap);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), lead);
+    dmlops_plan_int_8 elements;
+    elements.count = 0;
+    for (int64_t each_3 = 0; each_3 < axes->count; ++each_3) {
+        const dmlops_plan_Axis* axis = &axes->items[each_3];
+        dmlops_plan_int_8_append(planning, &elements, axis->elements);
+    }
+    dmlops_plan_int_8 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = dmlops_clip(2, tensor->strides.count); each_5 < tensor->strides.count; ++each_5) {
+        const int64_t item = tensor->strides.items[each_5];
+        dmlops_plan_int_8_append(planning, &made_4, item);
+    }
+    dmlops_plan_int_96 words;
+    dmlops_plan_window_words(planning, &window, &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        op->tensors.count)], tensor, &made_4, &words);
+    dmlops_plan_int_8 made_6;
+    dmlops_plan_eight(planning, &elements, &made_6);
+    dmlops_plan_int_96_extend(planning, &words, made_6.count, made_6.items);
+    dmlops_plan_int_8 made_7;
+    dmlops_plan_eight(planning, &op->sliding.counted, &made_7);
+    dmlops_plan_int_96_extend(planning, &words, made_7.count, made_7.items);
+    dmlops_plan_int_8 made_8;
+    dmlops_plan_eight(planning, &op->sliding.box, &made_8);
+    dmlops_plan_int_96_extend(planning, &words, made_8.count, made_8.items);
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
-    for (int64_t each_3 = 0; each_3 < axes.count; ++each_3) {
-        const dmlops_plan_WindowAxis* axis = &axes.items[each_3];
+    for (int64_t each_9 = 0; each_9 < axes->count; ++each_9) {
+        const dmlops_plan_Axis* axis = &axes->items[each_9];
         dmlops_plan_int_8_append(planning, &sizes, axis->taps);
     }
     dmlops_plan_int_8_append(planning, &sizes, dmlops_max(found->rows, 1));
-    dmlops_plan_WindowAxis_8 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < axes.count; ++each_5) {
-        const dmlops_plan_WindowAxis* axis = &axes.items[each_5];
-        dmlops_plan_WindowAxis made_6;
-        dmlops_plan_axis_words(planning, axis, &made_6);
-        dmlops_plan_WindowAxis_8_append(planning, &made_4, &made_6);
-    }
-    dmlops_plan_Dimension_16 made_7;
-    dmlops_plan_extents(planning, &sizes, &made_7);
-    dmlops_plan_Dimension_16 made_8;
-    dmlops_plan_extents(planning, &counts, &made_8);
+    dmlops_plan_Dimension_16 made_10;
+    dmlops_plan_extents(planning, &sizes, &made_10);
+    dmlops_plan_Dimension_16 made_11;
+    dmlops_plan_extents(planning, &block.counts, &made_11);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_4);
-    dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_7);
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_8);
+    dmlops_plan_Dimension_16_copy(&params.layerSizes, &made_10);
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_11);
+    dmlops_plan_int_96_copy(&params.window, &words);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &known->elements);
-    params.count = dmlops_plan_element_count(planning, &counts);
+    params.count = blocks;
     params.groupColumns = groups.columns;
     params.layers = block.layers;
     dmlops_plan_int_64_copy(&params.weights, &weights);
@@ -5852,8 +5632,9 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     int64_t taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
     int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
     int has_small_tiles = is_cooperative && (taps == 1);
-    if (dmlops_plan_suits_sliding(planning, op, shader, &found, least_rows) && !has_small_tiles) {
-        return dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found);
+    int suits = dmlops_plan_suits_sliding(planning, op, &found, least_rows) && !has_small_tiles;
+    if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found)) {
+        return 1;
     }
     if (of_bytes) {
         return dmlops_plan_int8_window(planning, contraction, &found);
@@ -10838,7 +10619,7 @@ static const uint8_t dmlops_activation_thresholded_relu_inputs[] = {
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 13};
-static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_PADDING_ENTRY"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS", "PADS_OUTPUT"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
@@ -10871,11 +10652,6 @@ static const uint8_t dmlops_convolution_inputs[] = {
     /* InputSizesEntry: InputTensor.Sizes[1] // GroupCount */
     DMLOPS_LET, 16 /* InputSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(GroupCount),
-    /* AnyIsOutputPaddingEntry: any(0 < OutputPadding[d] for d in range(InputTensor.DimensionCount - 2)) */
-    DMLOPS_LET, 17 /* AnyIsOutputPaddingEntry */, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_LESS,
-        DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
@@ -10893,8 +10669,6 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* AnyIsOutputPaddingEntry */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* AnyIsOutputPaddingEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(0) /* FORWARD */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode),
@@ -10902,7 +10676,10 @@ static const uint8_t dmlops_convolution_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SLOT(17) /* AnyIsOutputPaddingEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7),
+        DMLOPS_LESS, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
@@ -11116,14 +10893,14 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_LIST, 2,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
         DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
@@ -11175,15 +10952,15 @@ static const uint8_t dmlops_lp_pooling_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -11227,15 +11004,15 @@ static const uint8_t dmlops_max_pooling_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -12591,15 +12368,15 @@ static const uint8_t dmlops_max_pooling1_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -13253,15 +13030,15 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_DONE,
@@ -13562,6 +13339,7 @@ static const uint8_t dmlops_matrix_multiply_integer_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
+static const char* const dmlops_quantized_linear_matrix_multiply_bounds[] = {"ROW_AXIS", "ROW_AXIS2", "R", "ROW_AXIS3", "COLUMN_AXIS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
@@ -13569,7 +13347,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     0,
     {0, NULL},
-    {0, NULL},
+    {5, dmlops_quantized_linear_matrix_multiply_bounds},
     0,
     0,
     {0, NULL},
@@ -13608,14 +13386,15 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
-        DMLOPS_SMALL(1),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
+        DMLOPS_SMALL(1),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
         DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
@@ -13743,17 +13522,17 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
-static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
+static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
 static const int64_t dmlops_quantized_linear_convolution_divisors[] = {19};
-static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
+static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS", "CHANNEL_AXIS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
     511,
-    {11, dmlops_quantized_linear_convolution_lists},
+    {8, dmlops_quantized_linear_convolution_lists},
     64,
     {1, dmlops_quantized_linear_convolution_divisors},
-    {1, dmlops_quantized_linear_convolution_bounds},
+    {2, dmlops_quantized_linear_convolution_bounds},
     0,
     0,
     {0, NULL},
@@ -13802,20 +13581,14 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputScaleTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputScaleTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
         DMLOPS_AT(FilterTensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
         DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(FilterZeroPointTensor),
@@ -15922,15 +15695,15 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_DONE,
@@ -15990,14 +15763,14 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_LIST, 2,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
@@ -16141,14 +15914,14 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_LIST, 2,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
@@ -16163,6 +15936,7 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1}};
+static const char* const dmlops_matrix_multiply_integer_to_float_bounds[] = {"ROW_AXIS", "COLUMN_AXIS", "R"};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
@@ -16170,7 +15944,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     0,
     {0, NULL},
-    {0, NULL},
+    {3, dmlops_matrix_multiply_integer_to_float_bounds},
     0,
     0,
     {0, NULL},
@@ -16208,10 +15982,11 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
         DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
@@ -17001,7 +16776,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"activation_thresholded_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_thresholded_relu_shader, dmlops_activation_thresholded_relu_members,
      dmlops_activation_thresholded_relu_tensors, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
     {"convolution.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_shader, dmlops_convolution_members,
-     dmlops_convolution_tensors, dmlops_convolution_inputs, 27, 0, 4, -1, 13, 3},
+     dmlops_convolution_tensors, dmlops_convolution_inputs, 8, 0, 4, -1, 13, 3},
     {"gemm.hlsl", dmlops_plan_with_Definition, &dmlops_gemm_shader, dmlops_gemm_members,
      dmlops_gemm_tensors, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
     {"reduce.hlsl", dmlops_plan_with_Definition, &dmlops_reduce_shader, dmlops_reduce_members,

@@ -9,7 +9,8 @@ from typing import Any
 from ..arithmetic import entry
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, Frame, Pass, Sliding, SlidingPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, Sliding, SlidingPass
+from ..gpu.plans.gemm_view import Window
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
@@ -43,10 +44,10 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[1 if desc.IncludePadding else 0],
         bounds=[desc.DimensionCount],
         sliding=Sliding(
-            sizes=desc.WindowSize,
-            window=Frame(
-                first=number2, steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
-                taps=tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
+            window=Window(
+                sizes=desc.WindowSize, right_first=number2,
+                right_steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+                right_taps=tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
             ),
             counted=tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
             if desc.IncludePadding

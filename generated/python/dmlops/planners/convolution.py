@@ -26,7 +26,7 @@ SHADER = DefinitionShader(
     ],
     boxes=64,
     divisors=[9, 13],
-    bounds=["DIMS", "ANY_IS_OUTPUT_PADDING_ENTRY"],
+    bounds=["DIMS", "PADS_OUTPUT"],
     is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(1, 0, 3, 1),
@@ -48,10 +48,9 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
-    input_dimension_count = len(input_sizes) - 2
-    any_is_output_padding_entry = any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count))
     is_forward = desc.Direction == CONVOLUTION_DIRECTION_FORWARD
     is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
+    input_dimension_count = len(input_sizes) - 2
     output_dimension_count = len(output_sizes)
     return Definition(
         tensors=tensors,
@@ -61,11 +60,11 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((desc.GroupCount, input_sizes_entry)), limited(desc.StartPadding),
             limited(desc.Dilations), limited(desc.Strides), limited(filter_sizes), limited(input_sizes[2:]),
         ],
-        numbers=[
-            1 if any_is_output_padding_entry else 0, 1 if is_forward else 0, 1 if is_convolution else 0,
-            input_sizes_entry,
+        numbers=[1 if is_forward else 0, 1 if is_convolution else 0, input_sizes_entry],
+        bounds=[
+            input_dimension_count,
+            1 if any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count)) else 0,
         ],
-        bounds=[input_dimension_count, 1 if any_is_output_padding_entry else 0],
         activations=activations(desc.FusedActivation, SHADER.activations),
         factors=Factors(
             applies=is_forward or desc.Direction == CONVOLUTION_DIRECTION_BACKWARD,

@@ -19,6 +19,7 @@ TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 7, 0, 128, 0, False, -1, -1)],
     sized=127,
+    bounds=["ROW_AXIS", "COLUMN_AXIS", "R"],
     contraction=ContractionPass(1, 0, 3, 7),
 )
 
@@ -49,7 +50,10 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[
             output_dimension_count2, max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0),
             output_dimension_count3, len(sizes_of(desc.BZeroPointTensor)) - 1, a_sizes_entry,
+        ],
+        bounds=[
             max(len(desc.AScaleTensor.Sizes) - 2, 0), len(desc.BScaleTensor.Sizes) - 1,
+            output_dimension_count,
         ],
         factors=Factors(
             applies=a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)

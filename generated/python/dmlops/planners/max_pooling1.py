@@ -8,7 +8,8 @@ from typing import Any
 
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, Frame, Pass, Sliding, SlidingPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, Sliding, SlidingPass
+from ..gpu.plans.gemm_view import Window
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 0, False, -1, -1)],
@@ -37,12 +38,12 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         bounds=[desc.DimensionCount],
         sliding=Sliding(
-            sizes=desc.WindowSize,
-            window=Frame(
-                first=tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
-                taps=tuple(1 for d in range(desc.DimensionCount)),
-            ),
+            window=Window(
+                sizes=desc.WindowSize,
+                right_first=tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
+                right_steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+                right_taps=tuple(1 for d in range(desc.DimensionCount)),
+            )
         ),
     )
 

@@ -22,11 +22,11 @@ SHADER = DefinitionShader(
     sized=511,
     lists=[
         "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW",
-        "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4",
+        "NUMBER",
     ],
     boxes=64,
     divisors=[19],
-    bounds=["DIMS"],
+    bounds=["DIMS", "CHANNEL_AXIS"],
     sliding=SlidingPass(1, 0, 9, 3),
     contraction=ContractionPass(2, 3, 0, 9),
 )
@@ -63,16 +63,10 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((desc.GroupCount, quotient(entry(output_sizes, 1), desc.GroupCount))),
             limited((desc.GroupCount, input_sizes_entry)), limited(desc.Strides), limited(desc.Dilations),
             limited(desc.StartPadding), limited(input_sizes[2:]), limited(filter_sizes),
-            limited(tuple(0 for d in range(len(desc.InputScaleTensor.Sizes)))),
-            limited(tuple(0 for d in range(len(desc.OutputScaleTensor.Sizes)))),
-            limited(tuple(0 for d in range(len(sizes_of(desc.OutputZeroPointTensor))))),
             limited(tuple(0 for d in range(len(sizes_of(desc.InputZeroPointTensor))))),
         ],
-        numbers=[
-            min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1), input_sizes_entry,
-            min(len(desc.FilterScaleTensor.Sizes) - 1, 1),
-        ],
-        bounds=[input_dimension_count],
+        numbers=[min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1), input_sizes_entry],
+        bounds=[input_dimension_count, min(len(desc.FilterScaleTensor.Sizes) - 1, 1)],
         factors=Factors(
             applies=filter_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (

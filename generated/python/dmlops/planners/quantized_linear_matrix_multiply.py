@@ -19,6 +19,7 @@ TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 8, 0, 256, 0, False, -1, -1)],
     sized=255,
+    bounds=["ROW_AXIS", "ROW_AXIS2", "R", "ROW_AXIS3", "COLUMN_AXIS"],
     contraction=ContractionPass(1, 0, 3, 8),
 )
 
@@ -50,9 +51,11 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[
             output_dimension_count2, max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0),
             output_dimension_count3, len(sizes_of(desc.BZeroPointTensor)) - 1, a_sizes_entry,
-            max(len(desc.AScaleTensor.Sizes) - 2, 0), len(desc.BScaleTensor.Sizes) - 1,
+        ],
+        bounds=[
             max(len(desc.OutputScaleTensor.Sizes) - 2, 0),
-            max(len(sizes_of(desc.OutputZeroPointTensor)) - 2, 0),
+            max(len(sizes_of(desc.OutputZeroPointTensor)) - 2, 0), output_dimension_count,
+            max(len(desc.AScaleTensor.Sizes) - 2, 0), len(desc.BScaleTensor.Sizes) - 1,
         ],
         factors=Factors(
             applies=a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)

@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPass, FormPasses, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_definition.sliding import SlidingPass, few_rows
+from dmlgen.outputs.hlsl_definition.sliding import WINDOW, SlidingPass, few_rows
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.plans.params import Declaration
 from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.contraction import Contraction
 
-WINDOW = (
-    *("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides"),
-    *("windowDivisors", "windowLeftSteps"),
-)
 TAPS = ("channels", "ownChannels", "leftFirst", "leftMatrixStep")
-"""Constants of a window, as the planner gives them."""
+"""Constants of a window besides its lists, as the planner gives them."""
 
 
 _ZEROS = (

@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.plans.params import Declaration
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
+
+WINDOW = (
+    *("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides"),
+    *("windowDivisors", "windowLeftSteps"),
+)
+"""Constants of a window, as planners give them."""
 
 WEIGHTS = (
     "channels",
@@ -63,15 +69,16 @@ class SlidingPass(FormPass):
         if sliding is None:
             return {}
         place, counted = sliding.place, sliding.counted
-        found = {"sizes": sliding.sizes}
-        found |= {"window.first": place.first, "window.steps": place.steps, "window.taps": place.taps}
+        found = {"window.sizes": sliding.sizes, "window.right_first": place.first}
+        found |= {"window.right_steps": place.steps, "window.right_taps": place.taps}
         if counted is not None:
             found |= {"box": counted.sizes, "counted": counted.first}
         return {f"sliding.{name}": node for name, node in found.items()}
 
     def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         weights = WEIGHTS if self.weights is not None else ()
-        return {"weights": [Declaration("uint", one) for one in weights]}
+        lists = lists_of(*WINDOW, "windowElements", "countedFirst", "countedLimits")
+        return {"window": lists, "weights": [Declaration("uint", one) for one in weights]}
 
 
 def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> SlidingPass:

@@ -10,8 +10,8 @@ from .implicit_gemm import plan_window_tiles, windowed
 from .int8_product import plan_int8_window
 from .loops import element_count
 from .planning import Planning
-from .polyphase import upright
 from .sliding import plan_sliding, suits_sliding
+from .windows import upright
 
 TILE_DIRECT_ROWS = 9  # NVIDIA H200: 4 at 0.4 to 1.2, 13 at 0.6 to 0.85
 "rows from which tiles pay with a window of several taps; below, windows slide over the input"
@@ -51,8 +51,9 @@ def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader, contr
     taps = element_count(op.factors.window.sizes)
     least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
     has_small_tiles = is_cooperative and taps == 1
-    if suits_sliding(op, shader, found, least_rows) and not has_small_tiles:
-        return plan_sliding(out, op, shader, contraction.constants, found)
+    suits = suits_sliding(op, found, least_rows) and not has_small_tiles
+    if suits and plan_sliding(out, op, shader, contraction.constants, found):
+        return True
     if of_bytes:
         return plan_int8_window(out, contraction, found)
     return plan_window_tiles(out, contraction, found)

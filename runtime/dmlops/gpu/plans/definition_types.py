@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .gemm_view import Factors
+from .gemm_view import Factors, Window
 from .operands import NONE, Movement, Sizes, Tensors
 
 ELEMENTS_PER_THREAD = 4
@@ -183,22 +183,12 @@ class Activation(NamedTuple):
     parameter1: int
 
 
-class Frame(NamedTuple):
-    """The taps of a window: in each dimension the coordinate at output and window coordinate 0 (`first`), and
-    how far it moves with the output's (`steps`) and with the window's (`taps`)."""
-
-    first: Sizes = ()
-    steps: Sizes = ()
-    taps: Sizes = ()
-
-
 class Sliding(NamedTuple):
-    """A window of `sizes` over the dimensions of a tensor from the third on; no sizes if there is none. The
-    taps inside of a `box` of these sizes are counted, unless it is empty; there the first one for element 0
-    is at `counted`."""
+    """A window over the dimensions of a tensor from the third on, as on the right factor of a contraction.
+    The taps inside of a `box` of these sizes are counted, unless it is empty; there the first one for
+    element 0 is at `counted`."""
 
-    sizes: Sizes = ()
-    window: Frame = Frame()
+    window: Window = Window()
     counted: Sizes = ()
     box: Sizes = ()
 

@@ -8,13 +8,11 @@ one tap; of bytes, the right one, too.
 from __future__ import annotations
 
 from math import gcd
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from .common_bindings import eight
 from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE, FLOAT_RATE, suits_cooperative_matrix
 from .gemm_view import (
     Contraction,
-    Factors,
     Matrices,
     Side,
     Window,
@@ -25,21 +23,21 @@ from .gemm_view import (
     side_vector,
 )
 from .loops import MAX_COUNT, ceil_div, element_count, times
-from .operands import NO_MEMBER, NONE, Eight, Sizes, Tensor
+from .operands import NO_MEMBER, NONE, Eight, Tensor
 from .planning import Planning
-from .polyphase import (
+from .product import Product, WindowConstants, begin_product, dispatch_single, multiply, product_of
+from .reasons import Reason
+from .tile_cost import Rates, Tile, Tiles, choose_tile
+from .windows import (
     first_of,
     has_channels_first,
     has_phases,
     is_divided,
     is_pointwise,
     most_places,
-    phase_count,
     row_dimension,
+    window_words,
 )
-from .product import Product, WindowConstants, begin_product, dispatch_single, multiply, product_of
-from .reasons import Reason
-from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 FLOAT_WINDOW_LATENCY = 747  # NVIDIA H200, fitted
 "nanoseconds with a window"
@@ -76,53 +74,6 @@ class Row(NamedTuple):
     pitch: int
 
 
-def window_strides(op: Contraction) -> Eight:
-    """The right factor's strides along the window, as it is in memory."""
-    right = op.right
-    behind = len(right.sizes) - len(op.factors.window.sizes)
-    strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
-    return strides
-
-
-def product_window(
-    out: Planning,
-    op: Contraction,
-    factors: Matrices,
-    strides: Sizes,
-    channels: int,
-    offset: int,
-) -> WindowConstants:
-    """The constants of a window on the right factor, which has these strides: sizes, first coordinates,
-    steps, taps, limits, strides and divisors; then its strides on the left one. Numbers follow: the
-    `channels` of a tap, with padding and without, the left factor's `offset` at the first tap, and its stride
-    from one matrix to the next."""
-    window = op.factors.window
-    left, right = op.left, op.right
-    words: Annotated[list[int], 96] = []
-    behind = len(right.sizes) - len(window.sizes)
-    left_steps: Eight = [tap * left.strides[behind + d] for d, tap in enumerate(window.left_taps)]
-    limits: Eight = [size for d, size in enumerate(right.sizes) if d >= behind]
-    lists: Annotated[list[Sizes], 16] = [
-        window.sizes,
-        window.right_first,
-        window.right_steps,
-        window.right_taps,
-        limits,
-        strides,
-        window.right_divisors,
-        left_steps,
-    ]
-    for entries in lists:
-        words.extend(eight(out, entries))
-    numbers: Eight = [
-        channels,
-        op.factors.depth,
-        offset % 2**32,
-        factors.left.matrix % 2**32,
-    ]
-    return WindowConstants(words, numbers)
-
-
 def side_by_side(output: Tensor, row_axis: int) -> int:
     """The number of contiguous elements in the output, as loops over its last dimensions visit them."""
     run = 1
@@ -134,25 +85,16 @@ def side_by_side(output: Tensor, row_axis: int) -> int:
     return run
 
 
-def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
-    """The sizes of the output, or of its largest phase, with 1 along some dimensions."""
-    sizes: Eight = []
-    sizes.extend(output.sizes)
-    for axis in ones:
-        sizes[axis] = 1
-    for d, divisor in enumerate(window.right_divisors):
-        axis = window.axes[d]
-        sizes[axis] = ceil_div(sizes[axis], divisor)
-    return sizes
-
-
 def windowed(op: Contraction) -> Matrices:
     """The output as matrices: one per phase of each channel group."""
     factors, window = op.factors, op.factors.window
     left, right, output = op.left, op.right, op.output
     counts_rows = row_dimension(factors, output)
     row_axis, groups = factors.left[counts_rows], max(window.groups, 1)
-    sizes = boxed(output, [row_axis], window)
+    sizes: Eight = [1 if d == row_axis else size for d, size in enumerate(output.sizes)]
+    for d, divisor in enumerate(window.right_divisors):
+        axis = window.axes[d]
+        sizes[axis] = ceil_div(sizes[axis], divisor)  # those of the largest phase
     rows = output.sizes[row_axis] // groups
     columns = element_count(sizes)
     depth = times(factors.depth, most_places(window))
@@ -163,7 +105,7 @@ def windowed(op: Contraction) -> Matrices:
         is_straight = is_straight and axis == row_axis
     row_step, depth_step = left.strides[counts_rows], left.strides[1 - counts_rows]
     matrix_step = left.sizes[0] // groups * left.strides[0]
-    count = times(groups, phase_count(window))
+    count = times(groups, element_count(window.right_divisors))
     run = 1 if is_divided(window) else side_by_side(output, row_axis)
     is_down = is_stored_down(op, row_axis, rows, run)
     return Matrices(
@@ -182,37 +124,18 @@ def windowed(op: Contraction) -> Matrices:
     )
 
 
-def columns_vector(window: Window, tensor: Tensor, output: Tensor, most: int) -> int:
-    """The number of adjacent columns, up to `most`, that form a vector in the right factor, wherever they
-    start: more than 1 only if each element meets a single tap, and these are contiguous along all of the
-    window's dimensions."""
-    run = 1
-    is_whole = True
-    behind = len(tensor.sizes) - len(window.sizes)
+def adjacent_columns(window: Window, tensor: Tensor, output: Tensor) -> int:
+    """The number of columns that are contiguous in the right factor: more than 1 only if each element meets a
+    single tap, and these are contiguous along all of the window's dimensions."""
+    run, behind = 1, len(tensor.sizes) - len(window.sizes)
     for place in range(len(window.sizes)):
         d = len(window.sizes) - 1 - place
-        size = tensor.sizes[behind + d]
-        is_whole = is_whole and is_pointwise(window, d)
-        is_whole = is_whole and window.right_steps[d] == 1
-        is_whole = is_whole and output.sizes[window.axes[d]] == size * window.right_divisors[d]
-        is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
+        size, is_next = tensor.sizes[behind + d], is_pointwise(window, d) and window.right_steps[d] == 1
+        is_whole = output.sizes[window.axes[d]] == size * window.right_divisors[d]
+        if not is_next or not is_whole or (size > 1 and tensor.strides[behind + d] != run):
+            return 1
         run *= size
-    vector = gcd(most, run) if is_whole else 1
-    for d in range(behind):
-        if tensor.sizes[d] > 1:
-            vector = gcd(vector, tensor.strides[d])
-    return vector
-
-
-def channels_vector(factors: Factors, tensor: Tensor, most: int) -> int:
-    """The number of adjacent channels, up to `most`, of a vector in the right factor, wherever they start."""
-    if tensor.strides[1] != 1:
-        return 1
-    vector = gcd(most, factors.depth)
-    for d, stride in enumerate(tensor.strides):
-        if d != 1 and tensor.sizes[d] > 1:
-            vector = gcd(vector, stride)
-    return vector
+    return run
 
 
 def float_window_tiles(channels: int) -> Tiles:
@@ -251,12 +174,17 @@ def left_items(found: Matrices, vector: int) -> int:
 
 
 def gathered(op: Contraction, side: Side, most: int) -> Side:
-    """The way to load the right factor: up to so many adjacent channels or pixels at once, or single
-    elements, which tiles of cooperative matrices then hold along k."""
-    channels = channels_vector(op.factors, op.right, most)
+    """The way to load the right factor: up to so many adjacent channels or pixels at once, wherever they
+    start, or single elements, which tiles of cooperative matrices then hold along k."""
+    right = op.right
+    channels = gcd(most, op.factors.depth) if right.strides[1] == 1 else 1
+    columns = gcd(most, adjacent_columns(op.factors.window, right, op.output))
+    for d, stride in enumerate(right.strides):
+        if right.sizes[d] > 1:
+            channels = channels if d == 1 else gcd(channels, stride)
+            columns = gcd(columns, stride) if d < 2 else columns
     if channels > 1:
         return side._replace(is_along=True, vector=channels)
-    columns = columns_vector(op.factors.window, op.right, op.output, most)
     return side._replace(is_along=columns == 1 and most == 8, vector=columns)
 
 
@@ -322,17 +250,20 @@ def plan_window_product(out: Planning, op: Contraction, product: Product, packin
     out.define("PHASED", int(is_divided(window)))
     out.define("TAPS_AT_ONCE", row.taps)
     out.share()
-    words = product_window(out, op, found, window_strides(op), channels, first_of(window, op.left))
+    words = window_words(out, window, op.left, op.right, packing.strides)
+    stored: Eight = [channels, op.factors.depth, first_of(window, op.left) % 2**32, found.left.matrix % 2**32]
+    constants = WindowConstants(words, stored)
     tap_products = gcd(channels, product.tile.depth)
     if items > 0:
         out.define("TILE_DEPTH", product.tile.depth)
         out.define("TAP_PRODUCTS", tap_products)
         out.define("PACK_VECTOR", vector)
-        dispatch_single(out, op, found, product.split, words, PACK_PASS, items)
-        words = product_window(out, op, factors, packing.strides, channels, sums // 4 * vector)
+        dispatch_single(out, op, found, product.split, constants, PACK_PASS, items)
+        packed: Eight = [channels, op.factors.depth, sums // 4 * vector, factors.left.matrix]
+        constants = WindowConstants(words, packed)
     out.define("TAP_PRODUCTS", tap_products)
     out.define("REACH", row.reach)
-    multiply(out, op, product, words, items > 0)
+    multiply(out, op, product, constants, items > 0)
 
 
 def plan_window_tiles(out: Planning, op: Contraction, given: Matrices) -> bool:
@@ -360,5 +291,6 @@ def plan_window_tiles(out: Planning, op: Contraction, given: Matrices) -> bool:
         items, left = 0, found.left._replace(vector=vector)
     factors = found._replace(left=left, right=gathered(op, found.right, vector))
     product = product_of(chosen._replace(tile=tile), found, factors, is_cooperative)
-    plan_window_product(out, op, product, Packing(items, channels, window_strides(op)), row)
+    strides: Eight = list(op.right.strides[2:])
+    plan_window_product(out, op, product, Packing(items, channels, strides), row)
     return True

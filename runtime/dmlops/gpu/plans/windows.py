@@ -1,16 +1,22 @@
-"""Windows with fractional steps, as in transposed convolutions: phases of the output, each with its own
-window.
+"""Windows of convolutions and poolings.
 
-The coordinate of a tap is a quotient, and taps that leave a remainder contribute nothing. Output elements
+With fractional steps, as in transposed convolutions, the output has phases, each with its own window: the
+coordinate of a tap is a quotient, and taps that leave a remainder contribute nothing. Output elements
 whose coordinates are congruent modulo the divisors form a phase: they meet the same taps, which are as far
 apart as the divisor along each dimension.
 """
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from .common_bindings import eight
 from .gemm_view import Factors, Window
 from .loops import ceil_div, element_count, times
-from .operands import Eight, Tensor
+from .operands import Eight, Sizes, Tensor
+from .planning import Planning
+
+WindowWords = Annotated[list[int], 96]
 
 MOST_PLACES = 16  # times a window's taps: scratch has room, for each phase, for the most that any meets
 
@@ -23,7 +29,7 @@ def is_divided(window: Window) -> bool:
 def has_phases(window: Window, output: Tensor) -> bool:
     """Whether phases are worth it: neighbors within a phase, and the taps that it meets, are also neighbors
     on the right factor, no phase is empty, and few phases meet no tap at all."""
-    places = times(phase_count(window), most_places(window))
+    places = times(element_count(window.right_divisors), most_places(window))
     found = places <= MOST_PLACES * element_count(window.sizes)
     for d, divisor in enumerate(window.right_divisors):
         is_next = window.right_steps[d] == 1 and window.right_taps[d] == 1
@@ -40,19 +46,10 @@ def is_pointwise(window: Window, d: int) -> bool:
     return is_single and max(first, last) == 0 and min(first, last) == 1 - window.sizes[d]
 
 
-def phase_count(window: Window) -> int:
-    count = 1
-    for divisor in window.right_divisors:
-        count = times(count, divisor)
-    return count
-
-
 def most_places(window: Window) -> int:
     """The most taps that any phase meets."""
-    places = 1
-    for d, size in enumerate(window.sizes):
-        places = times(places, ceil_div(size, window.right_divisors[d]))
-    return places
+    places: Eight = [ceil_div(size, window.right_divisors[d]) for d, size in enumerate(window.sizes)]
+    return element_count(places)
 
 
 def row_dimension(factors: Factors, output: Tensor) -> int:
@@ -75,6 +72,26 @@ def first_of(window: Window, tensor: Tensor) -> int:
     for d, coordinate in enumerate(window.left_first):
         first += coordinate * tensor.strides[len(tensor.strides) - len(window.sizes) + d]
     return first
+
+
+def window_words(out: Planning, window: Window, left: Tensor, right: Tensor, strides: Sizes) -> WindowWords:
+    """A window on the right factor, or on the tensor of a pooling, as lists of words: its sizes, first
+    coordinates, steps, taps, limits, strides there, and divisors; then its strides on the left factor."""
+    words: WindowWords = []
+    left_steps: Eight = [tap * left.strides[2 + d] for d, tap in enumerate(window.left_taps)]
+    lists: Annotated[list[Sizes], 16] = [
+        window.sizes,
+        window.right_first,
+        window.right_steps,
+        window.right_taps,
+        right.sizes[2:],
+        strides,
+        window.right_divisors,
+        left_steps,
+    ]
+    for entries in lists:
+        words.extend(eight(out, entries))
+    return words
 
 
 def upright(window: Window) -> Window:
