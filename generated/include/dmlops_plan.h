@@ -8885,27 +8885,6 @@ static const uint8_t dmlops_element_wise_identity_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_abs_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_abs_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_abs_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_abs_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -8923,27 +8902,6 @@ static const uint8_t dmlops_element_wise_abs_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_acos_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_acos_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_acos_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_acos_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -8992,27 +8950,6 @@ static const uint8_t dmlops_element_wise_add_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_asin_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_asin_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_asin_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_asin_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9030,27 +8967,6 @@ static const uint8_t dmlops_element_wise_asin_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_atan_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_atan_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_atan_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_atan_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9068,27 +8984,6 @@ static const uint8_t dmlops_element_wise_atan_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_ceil_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_ceil_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_ceil_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_ceil_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9106,27 +9001,6 @@ static const uint8_t dmlops_element_wise_ceil_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_clip_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_clip_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_clip_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9148,27 +9022,6 @@ static const uint8_t dmlops_element_wise_clip_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_cos_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_cos_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_cos_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_cos_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9186,26 +9039,6 @@ static const uint8_t dmlops_element_wise_cos_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_divide_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_divide_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9217,27 +9050,6 @@ static const uint8_t dmlops_element_wise_divide_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_exp_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_exp_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_exp_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_exp_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9255,27 +9067,6 @@ static const uint8_t dmlops_element_wise_exp_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_floor_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_floor_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_floor_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_floor_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9293,27 +9084,6 @@ static const uint8_t dmlops_element_wise_floor_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_log_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_log_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_log_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_log_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9331,26 +9101,6 @@ static const uint8_t dmlops_element_wise_log_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_and_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_logical_and_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9362,26 +9112,6 @@ static const uint8_t dmlops_element_wise_logical_and_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_equals_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_logical_equals_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9393,26 +9123,6 @@ static const uint8_t dmlops_element_wise_logical_equals_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_greater_than_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9424,26 +9134,6 @@ static const uint8_t dmlops_element_wise_logical_greater_than_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_less_than_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9485,26 +9175,6 @@ static const uint8_t dmlops_element_wise_logical_not_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_or_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_logical_or_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9516,26 +9186,6 @@ static const uint8_t dmlops_element_wise_logical_or_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_xor_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_logical_xor_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9547,26 +9197,6 @@ static const uint8_t dmlops_element_wise_logical_xor_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_max_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_max_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9578,26 +9208,6 @@ static const uint8_t dmlops_element_wise_max_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_mean_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_mean_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9609,26 +9219,6 @@ static const uint8_t dmlops_element_wise_mean_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_min_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_min_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9640,26 +9230,6 @@ static const uint8_t dmlops_element_wise_min_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_multiply_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_multiply_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9709,27 +9279,6 @@ static const uint8_t dmlops_element_wise_pow_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_constant_pow_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_constant_pow_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_constant_pow_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_constant_pow_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9747,27 +9296,6 @@ static const uint8_t dmlops_element_wise_constant_pow_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_recip_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_recip_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_recip_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_recip_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9785,27 +9313,6 @@ static const uint8_t dmlops_element_wise_recip_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_sin_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_sin_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_sin_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_sin_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9823,27 +9330,6 @@ static const uint8_t dmlops_element_wise_sin_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_sqrt_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_sqrt_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_sqrt_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_sqrt_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9861,26 +9347,6 @@ static const uint8_t dmlops_element_wise_sqrt_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_subtract_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_subtract_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -9892,27 +9358,6 @@ static const uint8_t dmlops_element_wise_subtract_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_tan_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_tan_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_tan_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_tan_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9930,27 +9375,6 @@ static const uint8_t dmlops_element_wise_tan_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_threshold_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_threshold_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_threshold_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_threshold_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10004,27 +9428,6 @@ static const uint8_t dmlops_element_wise_quantize_linear_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_dequantize_linear_bounds[] = {"HAS_ZERO_POINT"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_dequantize_linear_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_dequantize_linear_bounds},
-    0,
-    0,
-    {0, NULL},
-    {3, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_dequantize_linear_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -10038,26 +9441,6 @@ static const uint8_t dmlops_element_wise_dequantize_linear_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_elu_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_elu_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10103,26 +9486,6 @@ static const uint8_t dmlops_activation_hardmax_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_hard_sigmoid_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_hard_sigmoid_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10137,26 +9500,6 @@ static const uint8_t dmlops_activation_hard_sigmoid_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_identity_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_identity_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -10167,26 +9510,6 @@ static const uint8_t dmlops_activation_identity_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_leaky_relu_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_leaky_relu_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10199,26 +9522,6 @@ static const uint8_t dmlops_activation_leaky_relu_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_linear_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_linear_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10266,26 +9569,6 @@ static const uint8_t dmlops_activation_log_softmax_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_parameterized_relu_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_parameterized_relu_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"SLOPE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -10297,26 +9580,6 @@ static const uint8_t dmlops_activation_parameterized_relu_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_parametric_softplus_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_parametric_softplus_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10331,26 +9594,6 @@ static const uint8_t dmlops_activation_parametric_softplus_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_relu_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_relu_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10361,26 +9604,6 @@ static const uint8_t dmlops_activation_relu_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_scaled_elu_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_scaled_elu_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10395,26 +9618,6 @@ static const uint8_t dmlops_activation_scaled_elu_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_scaled_tanh_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_scaled_tanh_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10429,26 +9632,6 @@ static const uint8_t dmlops_activation_scaled_tanh_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_sigmoid_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_sigmoid_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10459,26 +9642,6 @@ static const uint8_t dmlops_activation_sigmoid_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 2, 1, 0},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_softmax_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10492,26 +9655,6 @@ static const uint8_t dmlops_activation_softmax_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_softplus_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_softplus_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10524,26 +9667,6 @@ static const uint8_t dmlops_activation_softplus_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_softsign_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_softsign_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10554,26 +9677,6 @@ static const uint8_t dmlops_activation_softsign_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_tanh_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_tanh_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10584,26 +9687,6 @@ static const uint8_t dmlops_activation_tanh_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_thresholded_relu_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_thresholded_relu_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -10966,29 +10049,6 @@ static const uint8_t dmlops_lp_pooling_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_max_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
-static const char* const dmlops_max_pooling_bounds[] = {"DIMS"};
-static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
-    {0, NULL},
-    {1, dmlops_max_pooling_passes},
-    1,
-    {4, dmlops_max_pooling_lists},
-    8,
-    {0, NULL},
-    {1, dmlops_max_pooling_bounds},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {1, 0, 1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_max_pooling_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -11093,26 +10153,6 @@ static const uint8_t dmlops_slice_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_cast_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_cast_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -11123,26 +10163,6 @@ static const uint8_t dmlops_cast_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_split_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_split_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 2, -1, 1, 1, 0},
@@ -11251,26 +10271,6 @@ static const uint8_t dmlops_padding_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_value_scale_2d_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_value_scale_2d_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -11392,26 +10392,6 @@ static const uint8_t dmlops_gather_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_space_to_depth_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_space_to_depth_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -11429,26 +10409,6 @@ static const uint8_t dmlops_space_to_depth_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_depth_to_space_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_depth_to_space_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -11464,26 +10424,6 @@ static const uint8_t dmlops_depth_to_space_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_tile_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_tile_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -11497,6 +10437,7 @@ static const uint8_t dmlops_tile_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
 static const dmlops_shader_tensor dmlops_top_k_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0, 0, 0},
     {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, 0, 1, 0},
@@ -11644,26 +10585,6 @@ static const uint8_t dmlops_local_response_normalization_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 2, 1, 0},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_lp_normalization_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -11905,26 +10826,6 @@ static const uint8_t dmlops_gru_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_sign_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_sign_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -11935,26 +10836,6 @@ static const uint8_t dmlops_element_wise_sign_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_is_nan_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_is_nan_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -11965,27 +10846,6 @@ static const uint8_t dmlops_element_wise_is_nan_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_erf_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_erf_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_erf_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_erf_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12003,27 +10863,6 @@ static const uint8_t dmlops_element_wise_erf_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_sinh_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_sinh_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_sinh_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_sinh_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12041,27 +10880,6 @@ static const uint8_t dmlops_element_wise_sinh_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_cosh_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_cosh_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_cosh_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_cosh_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12079,27 +10897,6 @@ static const uint8_t dmlops_element_wise_cosh_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_tanh_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_tanh_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_tanh_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_tanh_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12117,27 +10914,6 @@ static const uint8_t dmlops_element_wise_tanh_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_asinh_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_asinh_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_asinh_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_asinh_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12155,27 +10931,6 @@ static const uint8_t dmlops_element_wise_asinh_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_acosh_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_acosh_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_acosh_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_acosh_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12193,27 +10948,6 @@ static const uint8_t dmlops_element_wise_acosh_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_atanh_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_atanh_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_atanh_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_atanh_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12296,26 +11030,6 @@ static const uint8_t dmlops_element_wise_add1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_shrink_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_shrink_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12448,6 +11162,7 @@ static const uint8_t dmlops_diagonal_matrix_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
 static const dmlops_shader_tensor dmlops_scatter_elements_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0, 0, 0},
     {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0, 0, 0},
@@ -12554,26 +11269,6 @@ static const uint8_t dmlops_resample_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_shift_left_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_bit_shift_left_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
@@ -12585,26 +11280,6 @@ static const uint8_t dmlops_element_wise_bit_shift_left_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_shift_right_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_bit_shift_right_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
@@ -12680,26 +11355,6 @@ static const uint8_t dmlops_element_wise_is_infinity_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_modulus_truncate_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_modulus_truncate_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -12711,26 +11366,6 @@ static const uint8_t dmlops_element_wise_modulus_truncate_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_modulus_floor_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_modulus_floor_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -12773,26 +11408,6 @@ static const uint8_t dmlops_fill_value_constant_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_fill_value_sequence_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {0, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_fill_value_sequence_tensors[] = {
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 1, 0},
 };
@@ -12808,6 +11423,7 @@ static const uint8_t dmlops_fill_value_sequence_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
 static const dmlops_shader_tensor dmlops_cumulative_summation_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Scan, input), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Scan, output), 1, 0, 0, 1, 0},
@@ -12858,26 +11474,6 @@ static const uint8_t dmlops_reverse_subsequences_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_gather_elements_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 1, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_gather_elements_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -12895,26 +11491,6 @@ static const uint8_t dmlops_gather_elements_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_gather_nd_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 1, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_gather_nd_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -12951,6 +11527,7 @@ static const uint8_t dmlops_gather_nd_inputs[] = {
         DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
 };
 #undef DMLOPS_AT
+
 static const dmlops_shader_tensor dmlops_scatter_nd_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0, 0, 0},
     {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0, 0, 0},
@@ -13045,26 +11622,6 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_slice1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_slice1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -13081,6 +11638,7 @@ static const uint8_t dmlops_slice1_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
 static const dmlops_shader_tensor dmlops_top_k1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0, 0, 0},
     {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, 0, 1, 0},
@@ -13135,27 +11693,6 @@ static const uint8_t dmlops_depth_to_space1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_space_to_depth1_bounds[] = {"ORDER"};
-static const dmlops_plan_DefinitionShader dmlops_space_to_depth1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_space_to_depth1_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_space_to_depth1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -13178,27 +11715,6 @@ static const uint8_t dmlops_space_to_depth1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    1,
-    0,
-    {17, dmlops_mean_variance_normalization1_activations},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 0, 8, 0, 4, 1, 0},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_mean_variance_normalization1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -13629,26 +12145,6 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_and_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_bit_and_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
@@ -13660,26 +12156,6 @@ static const uint8_t dmlops_element_wise_bit_and_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_or_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_bit_or_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
@@ -13691,26 +12167,6 @@ static const uint8_t dmlops_element_wise_bit_or_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_xor_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_bit_xor_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 0, 0},
@@ -13722,26 +12178,6 @@ static const uint8_t dmlops_element_wise_bit_xor_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_not_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_bit_not_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -13752,26 +12188,6 @@ static const uint8_t dmlops_element_wise_bit_not_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_bit_count_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_bit_count_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -13782,26 +12198,6 @@ static const uint8_t dmlops_element_wise_bit_count_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_greater_than_or_equal_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_or_equal_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -13813,26 +12209,6 @@ static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_inputs[] 
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_less_than_or_equal_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_or_equal_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -13844,26 +12220,6 @@ static const uint8_t dmlops_element_wise_logical_less_than_or_equal_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_celu_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_celu_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -13876,26 +12232,6 @@ static const uint8_t dmlops_activation_celu_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_relu_grad_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_relu_grad_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -14009,6 +12345,7 @@ static const uint8_t dmlops_max_pooling_grad_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
 static const dmlops_shader_tensor dmlops_random_generator_tensors[] = {
     {"INPUT_STATE", offsetof(dmlops_plan_Philox, state), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Philox, output), 1, 0, 0, 1, 0},
@@ -14019,6 +12356,7 @@ static const uint8_t dmlops_random_generator_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
 static const dmlops_shader_tensor dmlops_nonzero_coordinates_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Nonzero, input), 0, 0, 0, 0, 0},
     {"OUTPUT_COUNT", offsetof(dmlops_plan_Nonzero, output), 1, 0, 0, 1, 0},
@@ -14080,26 +12418,6 @@ static const uint8_t dmlops_resample_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_slice_grad_tensors[] = {
     {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -14204,26 +12522,6 @@ static const uint8_t dmlops_argmin_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 0, 2, 2, 2, 3},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -14296,26 +12594,6 @@ static const uint8_t dmlops_roi_align_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_gather_nd1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 1, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_gather_nd1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -14355,26 +12633,6 @@ static const uint8_t dmlops_gather_nd1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_atan_yx_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_atan_yx_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -14386,26 +12644,6 @@ static const uint8_t dmlops_element_wise_atan_yx_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_grad_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_clip_grad_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -14421,26 +12659,6 @@ static const uint8_t dmlops_element_wise_clip_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_difference_square_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_difference_square_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -14508,6 +12726,7 @@ static const uint8_t dmlops_local_response_normalization_grad_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
+
 static const dmlops_shader_tensor dmlops_cumulative_product_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Scan, input), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Scan, output), 1, 0, 0, 1, 0},
@@ -14637,28 +12856,6 @@ static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, 1}};
-static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
-    {4, dmlops_roi_align1_kept},
-    {2, dmlops_roi_align1_passes},
-    15,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_roi_align1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -14841,26 +13038,6 @@ static const uint8_t dmlops_batch_normalization_training_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 31, 0, 32, 192, 2, 1, 0},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_batch_normalization_training_grad_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -14885,27 +13062,6 @@ static const uint8_t dmlops_batch_normalization_training_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_clip1_bounds[] = {"HAS_SCALE_BIAS"};
-static const dmlops_plan_DefinitionShader dmlops_element_wise_clip1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_element_wise_clip1_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_clip1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -14927,26 +13083,6 @@ static const uint8_t dmlops_element_wise_clip1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_clip_grad1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {2, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_clip_grad1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -14962,27 +13098,6 @@ static const uint8_t dmlops_element_wise_clip_grad1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_padding1_bounds[] = {"PADDING_MODE"};
-static const dmlops_plan_DefinitionShader dmlops_padding1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_padding1_bounds},
-    0,
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_padding1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -15020,26 +13135,6 @@ static const uint8_t dmlops_padding1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_element_wise_negate_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_element_wise_negate_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -15050,26 +13145,6 @@ static const uint8_t dmlops_element_wise_negate_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_gelu_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_gelu_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -15080,26 +13155,6 @@ static const uint8_t dmlops_activation_gelu_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 2, 1, 0},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -15113,26 +13168,6 @@ static const uint8_t dmlops_activation_softmax1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 2, 1, 0},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -15146,26 +13181,6 @@ static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 2, 1, 1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_hardmax1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -15179,31 +13194,6 @@ static const uint8_t dmlops_activation_hardmax1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
-static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
-static const char* const dmlops_resample2_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
-static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
-    {1, dmlops_resample2_kept},
-    {2, dmlops_resample2_passes},
-    1,
-    {3, dmlops_resample2_lists},
-    0,
-    {0, NULL},
-    {1, dmlops_resample2_bounds},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {2, dmlops_resample2_separable},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_resample2_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -15230,31 +13220,6 @@ static const uint8_t dmlops_resample2_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
-static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
-static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
-static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
-    {1, dmlops_resample_grad1_kept},
-    {2, dmlops_resample_grad1_passes},
-    3,
-    {3, dmlops_resample_grad1_lists},
-    0,
-    {0, NULL},
-    {1, dmlops_resample_grad1_bounds},
-    0,
-    0,
-    {0, NULL},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {2, dmlops_resample_grad1_separable},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_resample_grad1_tensors[] = {
     {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -15784,26 +13749,6 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_swish_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_swish_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -15815,26 +13760,6 @@ static const uint8_t dmlops_activation_swish_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_activation_hard_swish_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    {1, 1, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_activation_hard_swish_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -16012,27 +13937,6 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    1,
-    0,
-    {17, dmlops_mean_variance_normalization2_activations},
-    {-1, 0, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 0, 8, 0, 4, 1, 0},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_mean_variance_normalization2_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -16451,27 +14355,6 @@ static const uint8_t dmlops_quantize_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_dequantize_bounds[] = {"QUANTIZATION_TYPE"};
-static const dmlops_plan_DefinitionShader dmlops_dequantize_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_dequantize_bounds},
-    0,
-    0,
-    {0, NULL},
-    {3, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_dequantize_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"QUANTIZATION0", offsetof(dmlops_plan_Definition, tensors.items[1]), 3, 0, 0, 0, 0},
@@ -16673,107 +14556,107 @@ static const uint8_t dmlops_unfold_inputs[] = {
 static const dmlops_inputs dmlops_all_inputs[] = {
     {"element_wise_identity.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_identity_members,
      dmlops_element_wise_identity_tensors, dmlops_element_wise_identity_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_abs.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_abs_shader, dmlops_element_wise_abs_members,
+    {"element_wise_abs.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_abs_members,
      dmlops_element_wise_abs_tensors, dmlops_element_wise_abs_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_acos.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_acos_shader, dmlops_element_wise_acos_members,
+    {"element_wise_acos.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_acos_members,
      dmlops_element_wise_acos_tensors, dmlops_element_wise_acos_inputs, 0, 0, 2, -1, -1, -1},
     {"element_wise_add.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_add_members,
      dmlops_element_wise_add_tensors, dmlops_element_wise_add_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_asin.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_asin_shader, dmlops_element_wise_asin_members,
+    {"element_wise_asin.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_asin_members,
      dmlops_element_wise_asin_tensors, dmlops_element_wise_asin_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_atan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_atan_shader, dmlops_element_wise_atan_members,
+    {"element_wise_atan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_atan_members,
      dmlops_element_wise_atan_tensors, dmlops_element_wise_atan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_ceil.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_ceil_shader, dmlops_element_wise_ceil_members,
+    {"element_wise_ceil.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_ceil_members,
      dmlops_element_wise_ceil_tensors, dmlops_element_wise_ceil_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_clip.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_clip_shader, dmlops_element_wise_clip_members,
+    {"element_wise_clip.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_clip_members,
      dmlops_element_wise_clip_tensors, dmlops_element_wise_clip_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_cos.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_cos_shader, dmlops_element_wise_cos_members,
+    {"element_wise_cos.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_cos_members,
      dmlops_element_wise_cos_tensors, dmlops_element_wise_cos_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_divide.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_divide_shader, dmlops_element_wise_divide_members,
+    {"element_wise_divide.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_divide_members,
      dmlops_element_wise_divide_tensors, dmlops_element_wise_divide_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_exp.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_exp_shader, dmlops_element_wise_exp_members,
+    {"element_wise_exp.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_exp_members,
      dmlops_element_wise_exp_tensors, dmlops_element_wise_exp_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_floor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_floor_shader, dmlops_element_wise_floor_members,
+    {"element_wise_floor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_floor_members,
      dmlops_element_wise_floor_tensors, dmlops_element_wise_floor_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_log.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_log_shader, dmlops_element_wise_log_members,
+    {"element_wise_log.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_log_members,
      dmlops_element_wise_log_tensors, dmlops_element_wise_log_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_and_shader, dmlops_element_wise_logical_and_members,
+    {"element_wise_logical_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_and_members,
      dmlops_element_wise_logical_and_tensors, dmlops_element_wise_logical_and_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_equals_shader, dmlops_element_wise_logical_equals_members,
+    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_equals_members,
      dmlops_element_wise_logical_equals_tensors, dmlops_element_wise_logical_equals_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_greater_than_shader, dmlops_element_wise_logical_greater_than_members,
+    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_greater_than_members,
      dmlops_element_wise_logical_greater_than_tensors, dmlops_element_wise_logical_greater_than_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_less_than_shader, dmlops_element_wise_logical_less_than_members,
+    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_less_than_members,
      dmlops_element_wise_logical_less_than_tensors, dmlops_element_wise_logical_less_than_inputs, 0, 0, 3, -1, -1, -1},
     {"element_wise_logical_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_logical_not_members,
      dmlops_element_wise_logical_not_tensors, dmlops_element_wise_logical_not_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_or.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_or_shader, dmlops_element_wise_logical_or_members,
+    {"element_wise_logical_or.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_or_members,
      dmlops_element_wise_logical_or_tensors, dmlops_element_wise_logical_or_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_xor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_xor_shader, dmlops_element_wise_logical_xor_members,
+    {"element_wise_logical_xor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_xor_members,
      dmlops_element_wise_logical_xor_tensors, dmlops_element_wise_logical_xor_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_max.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_max_shader, dmlops_element_wise_max_members,
+    {"element_wise_max.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_max_members,
      dmlops_element_wise_max_tensors, dmlops_element_wise_max_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_mean.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_mean_shader, dmlops_element_wise_mean_members,
+    {"element_wise_mean.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_mean_members,
      dmlops_element_wise_mean_tensors, dmlops_element_wise_mean_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_min.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_min_shader, dmlops_element_wise_min_members,
+    {"element_wise_min.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_min_members,
      dmlops_element_wise_min_tensors, dmlops_element_wise_min_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_multiply.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_multiply_shader, dmlops_element_wise_multiply_members,
+    {"element_wise_multiply.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_multiply_members,
      dmlops_element_wise_multiply_tensors, dmlops_element_wise_multiply_inputs, 0, 0, 3, -1, -1, -1},
     {"element_wise_pow.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_pow_shader, dmlops_element_wise_pow_members,
      dmlops_element_wise_pow_tensors, dmlops_element_wise_pow_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_constant_pow.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_constant_pow_shader, dmlops_element_wise_constant_pow_members,
+    {"element_wise_constant_pow.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_constant_pow_members,
      dmlops_element_wise_constant_pow_tensors, dmlops_element_wise_constant_pow_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_recip.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_recip_shader, dmlops_element_wise_recip_members,
+    {"element_wise_recip.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_recip_members,
      dmlops_element_wise_recip_tensors, dmlops_element_wise_recip_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sin.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_sin_shader, dmlops_element_wise_sin_members,
+    {"element_wise_sin.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_sin_members,
      dmlops_element_wise_sin_tensors, dmlops_element_wise_sin_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sqrt.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_sqrt_shader, dmlops_element_wise_sqrt_members,
+    {"element_wise_sqrt.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_sqrt_members,
      dmlops_element_wise_sqrt_tensors, dmlops_element_wise_sqrt_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_subtract.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_subtract_shader, dmlops_element_wise_subtract_members,
+    {"element_wise_subtract.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_subtract_members,
      dmlops_element_wise_subtract_tensors, dmlops_element_wise_subtract_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_tan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_tan_shader, dmlops_element_wise_tan_members,
+    {"element_wise_tan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_tan_members,
      dmlops_element_wise_tan_tensors, dmlops_element_wise_tan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_threshold.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_threshold_shader, dmlops_element_wise_threshold_members,
+    {"element_wise_threshold.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_threshold_members,
      dmlops_element_wise_threshold_tensors, dmlops_element_wise_threshold_inputs, 0, 0, 2, -1, -1, -1},
     {"element_wise_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantize_linear_shader, dmlops_element_wise_quantize_linear_members,
      dmlops_element_wise_quantize_linear_tensors, dmlops_element_wise_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
-    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_dequantize_linear_shader, dmlops_element_wise_dequantize_linear_members,
+    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantize_linear_shader, dmlops_element_wise_dequantize_linear_members,
      dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_inputs, 0, 0, 4, -1, -1, -1},
-    {"activation_elu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_elu_shader, dmlops_activation_elu_members,
+    {"activation_elu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_elu_members,
      dmlops_activation_elu_tensors, dmlops_activation_elu_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_hardmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax_members,
      dmlops_activation_hardmax_tensors, dmlops_activation_hardmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hard_sigmoid_shader, dmlops_activation_hard_sigmoid_members,
+    {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_hard_sigmoid_members,
      dmlops_activation_hard_sigmoid_tensors, dmlops_activation_hard_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_identity.hlsl", dmlops_plan_with_Definition, &dmlops_activation_identity_shader, dmlops_activation_identity_members,
+    {"activation_identity.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_identity_members,
      dmlops_activation_identity_tensors, dmlops_activation_identity_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_leaky_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_leaky_relu_shader, dmlops_activation_leaky_relu_members,
+    {"activation_leaky_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_leaky_relu_members,
      dmlops_activation_leaky_relu_tensors, dmlops_activation_leaky_relu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_linear.hlsl", dmlops_plan_with_Definition, &dmlops_activation_linear_shader, dmlops_activation_linear_members,
+    {"activation_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_linear_members,
      dmlops_activation_linear_tensors, dmlops_activation_linear_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_log_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_log_softmax_members,
      dmlops_activation_log_softmax_tensors, dmlops_activation_log_softmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_parameterized_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_parameterized_relu_shader, dmlops_activation_parameterized_relu_members,
+    {"activation_parameterized_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_activation_parameterized_relu_members,
      dmlops_activation_parameterized_relu_tensors, dmlops_activation_parameterized_relu_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_parametric_softplus.hlsl", dmlops_plan_with_Definition, &dmlops_activation_parametric_softplus_shader, dmlops_activation_parametric_softplus_members,
+    {"activation_parametric_softplus.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_parametric_softplus_members,
      dmlops_activation_parametric_softplus_tensors, dmlops_activation_parametric_softplus_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_relu_shader, dmlops_activation_relu_members,
+    {"activation_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_relu_members,
      dmlops_activation_relu_tensors, dmlops_activation_relu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_scaled_elu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_scaled_elu_shader, dmlops_activation_scaled_elu_members,
+    {"activation_scaled_elu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_scaled_elu_members,
      dmlops_activation_scaled_elu_tensors, dmlops_activation_scaled_elu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_scaled_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_activation_scaled_tanh_shader, dmlops_activation_scaled_tanh_members,
+    {"activation_scaled_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_scaled_tanh_members,
      dmlops_activation_scaled_tanh_tensors, dmlops_activation_scaled_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_sigmoid.hlsl", dmlops_plan_with_Definition, &dmlops_activation_sigmoid_shader, dmlops_activation_sigmoid_members,
+    {"activation_sigmoid.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_sigmoid_members,
      dmlops_activation_sigmoid_tensors, dmlops_activation_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softmax_shader, dmlops_activation_softmax_members,
+    {"activation_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_softmax_members,
      dmlops_activation_softmax_tensors, dmlops_activation_softmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softplus.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softplus_shader, dmlops_activation_softplus_members,
+    {"activation_softplus.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_softplus_members,
      dmlops_activation_softplus_tensors, dmlops_activation_softplus_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softsign.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softsign_shader, dmlops_activation_softsign_members,
+    {"activation_softsign.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_softsign_members,
      dmlops_activation_softsign_tensors, dmlops_activation_softsign_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_activation_tanh_shader, dmlops_activation_tanh_members,
+    {"activation_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_tanh_members,
      dmlops_activation_tanh_tensors, dmlops_activation_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_thresholded_relu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_thresholded_relu_shader, dmlops_activation_thresholded_relu_members,
+    {"activation_thresholded_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_thresholded_relu_members,
      dmlops_activation_thresholded_relu_tensors, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
     {"convolution.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_shader, dmlops_convolution_members,
      dmlops_convolution_tensors, dmlops_convolution_inputs, 8, 0, 4, -1, 13, 3},
@@ -16785,31 +14668,31 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_average_pooling_tensors, dmlops_average_pooling_inputs, 43, 0, 2, -1, -1, -1},
     {"lp_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
      dmlops_lp_pooling_tensors, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
-    {"max_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling_shader, dmlops_max_pooling_members,
+    {"max_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_max_pooling_members,
      dmlops_max_pooling_tensors, dmlops_max_pooling_inputs, 0, 0, 2, -1, -1, -1},
     {"roi_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_roi_pooling_shader, dmlops_roi_pooling_members,
      dmlops_roi_pooling_tensors, dmlops_roi_pooling_inputs, 0, 0, 3, -1, -1, -1},
     {"slice.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice_members,
      dmlops_slice_tensors, dmlops_slice_inputs, 0, 0, 2, -1, -1, -1},
-    {"cast.hlsl", dmlops_plan_with_Definition, &dmlops_cast_shader, dmlops_cast_members,
+    {"cast.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_cast_members,
      dmlops_cast_tensors, dmlops_cast_inputs, 0, 0, 2, -1, -1, -1},
-    {"split.hlsl", dmlops_plan_with_Definition, &dmlops_split_shader, dmlops_split_members,
+    {"split.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_split_members,
      dmlops_split_tensors, dmlops_split_inputs, 0, 0, 2, 2, -1, -1},
     {"join.hlsl", dmlops_plan_with_Definition, &dmlops_join_shader, dmlops_join_members,
      dmlops_join_tensors, dmlops_join_inputs, 0, 0, 2, 1, -1, -1},
     {"padding.hlsl", dmlops_plan_with_Definition, &dmlops_padding_shader, dmlops_padding_members,
      dmlops_padding_tensors, dmlops_padding_inputs, 0, 0, 2, -1, -1, -1},
-    {"value_scale_2d.hlsl", dmlops_plan_with_Definition, &dmlops_value_scale_2d_shader, dmlops_value_scale_2d_members,
+    {"value_scale_2d.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_value_scale_2d_members,
      dmlops_value_scale_2d_tensors, dmlops_value_scale_2d_inputs, 0, 0, 2, -1, -1, -1},
     {"upsample_2d.hlsl", dmlops_plan_with_Definition, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
      dmlops_upsample_2d_tensors, dmlops_upsample_2d_inputs, 0, 0, 2, -1, -1, -1},
     {"gather.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_members,
      dmlops_gather_tensors, dmlops_gather_inputs, 0, 49, 3, -1, -1, -1},
-    {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_space_to_depth_members,
+    {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_space_to_depth_members,
      dmlops_space_to_depth_tensors, dmlops_space_to_depth_inputs, 0, 0, 2, -1, -1, -1},
-    {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_depth_to_space_shader, dmlops_depth_to_space_members,
+    {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_depth_to_space_members,
      dmlops_depth_to_space_tensors, dmlops_depth_to_space_inputs, 0, 0, 2, -1, -1, -1},
-    {"tile.hlsl", dmlops_plan_with_Definition, &dmlops_tile_shader, dmlops_tile_members,
+    {"tile.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_tile_members,
      dmlops_tile_tensors, dmlops_tile_inputs, 0, 0, 2, -1, -1, -1},
     {"top_k.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k_members,
      dmlops_top_k_tensors, dmlops_top_k_inputs, 0, 0, 3, -1, -1, -1},
@@ -16819,7 +14702,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_mean_variance_normalization_tensors, dmlops_mean_variance_normalization_inputs, 0, 0, 4, -1, -1, -1},
     {"local_response_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_shader, dmlops_local_response_normalization_members,
      dmlops_local_response_normalization_tensors, dmlops_local_response_normalization_inputs, 0, 0, 2, -1, -1, -1},
-    {"lp_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
+    {"lp_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_lp_normalization_members,
      dmlops_lp_normalization_tensors, dmlops_lp_normalization_inputs, 0, 0, 2, -1, -1, -1},
     {"rnn.hlsl", dmlops_plan_with_Definition, &dmlops_rnn_shader, dmlops_rnn_members,
      dmlops_rnn_tensors, dmlops_rnn_inputs, 8, 0, 8, -1, -1, -1},
@@ -16827,29 +14710,29 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_lstm_tensors, dmlops_lstm_inputs, 33, 0, 11, -1, -1, -1},
     {"gru.hlsl", dmlops_plan_with_Definition, &dmlops_gru_shader, dmlops_gru_members,
      dmlops_gru_tensors, dmlops_gru_inputs, 33, 0, 8, -1, -1, -1},
-    {"element_wise_sign.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_sign_shader, dmlops_element_wise_sign_members,
+    {"element_wise_sign.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_sign_members,
      dmlops_element_wise_sign_tensors, dmlops_element_wise_sign_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_is_nan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_is_nan_shader, dmlops_element_wise_is_nan_members,
+    {"element_wise_is_nan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_is_nan_members,
      dmlops_element_wise_is_nan_tensors, dmlops_element_wise_is_nan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_erf.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_erf_shader, dmlops_element_wise_erf_members,
+    {"element_wise_erf.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_erf_members,
      dmlops_element_wise_erf_tensors, dmlops_element_wise_erf_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sinh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_sinh_shader, dmlops_element_wise_sinh_members,
+    {"element_wise_sinh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_sinh_members,
      dmlops_element_wise_sinh_tensors, dmlops_element_wise_sinh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_cosh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_cosh_shader, dmlops_element_wise_cosh_members,
+    {"element_wise_cosh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_cosh_members,
      dmlops_element_wise_cosh_tensors, dmlops_element_wise_cosh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_tanh_shader, dmlops_element_wise_tanh_members,
+    {"element_wise_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_tanh_members,
      dmlops_element_wise_tanh_tensors, dmlops_element_wise_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_asinh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_asinh_shader, dmlops_element_wise_asinh_members,
+    {"element_wise_asinh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_asinh_members,
      dmlops_element_wise_asinh_tensors, dmlops_element_wise_asinh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_acosh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_acosh_shader, dmlops_element_wise_acosh_members,
+    {"element_wise_acosh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_acosh_members,
      dmlops_element_wise_acosh_tensors, dmlops_element_wise_acosh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_atanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_atanh_shader, dmlops_element_wise_atanh_members,
+    {"element_wise_atanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_atanh_members,
      dmlops_element_wise_atanh_tensors, dmlops_element_wise_atanh_inputs, 0, 0, 2, -1, -1, -1},
     {"element_wise_if.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_if_shader, dmlops_element_wise_if_members,
      dmlops_element_wise_if_tensors, dmlops_element_wise_if_inputs, 0, 0, 4, -1, -1, -1},
     {"element_wise_add1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add1_shader, dmlops_element_wise_add1_members,
      dmlops_element_wise_add1_tensors, dmlops_element_wise_add1_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_shrink.hlsl", dmlops_plan_with_Definition, &dmlops_activation_shrink_shader, dmlops_activation_shrink_members,
+    {"activation_shrink.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_shrink_members,
      dmlops_activation_shrink_tensors, dmlops_activation_shrink_inputs, 0, 0, 2, -1, -1, -1},
     {"max_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling1_shader, dmlops_max_pooling1_members,
      dmlops_max_pooling1_tensors, dmlops_max_pooling1_inputs, 0, 0, 3, -1, -1, -1},
@@ -16863,43 +14746,43 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_one_hot_tensors, dmlops_one_hot_inputs, 0, 0, 3, -1, -1, -1},
     {"resample.hlsl", dmlops_plan_with_Definition, &dmlops_resample_shader, dmlops_resample_members,
      dmlops_resample_tensors, dmlops_resample_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_shift_left_shader, dmlops_element_wise_bit_shift_left_members,
+    {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_shift_left_members,
      dmlops_element_wise_bit_shift_left_tensors, dmlops_element_wise_bit_shift_left_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_shift_right_shader, dmlops_element_wise_bit_shift_right_members,
+    {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_shift_right_members,
      dmlops_element_wise_bit_shift_right_tensors, dmlops_element_wise_bit_shift_right_inputs, 0, 0, 3, -1, -1, -1},
     {"element_wise_round.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_round_shader, dmlops_element_wise_round_members,
      dmlops_element_wise_round_tensors, dmlops_element_wise_round_inputs, 0, 0, 2, -1, -1, -1},
     {"element_wise_is_infinity.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_is_infinity_shader, dmlops_element_wise_is_infinity_members,
      dmlops_element_wise_is_infinity_tensors, dmlops_element_wise_is_infinity_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_modulus_truncate.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_modulus_truncate_shader, dmlops_element_wise_modulus_truncate_members,
+    {"element_wise_modulus_truncate.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_modulus_truncate_members,
      dmlops_element_wise_modulus_truncate_tensors, dmlops_element_wise_modulus_truncate_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_modulus_floor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_modulus_floor_shader, dmlops_element_wise_modulus_floor_members,
+    {"element_wise_modulus_floor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_modulus_floor_members,
      dmlops_element_wise_modulus_floor_tensors, dmlops_element_wise_modulus_floor_inputs, 0, 0, 3, -1, -1, -1},
     {"fill_value_constant.hlsl", dmlops_plan_with_Definition, &dmlops_fill_value_constant_shader, dmlops_fill_value_constant_members,
      dmlops_fill_value_constant_tensors, dmlops_fill_value_constant_inputs, 0, 0, 1, -1, -1, -1},
-    {"fill_value_sequence.hlsl", dmlops_plan_with_Definition, &dmlops_fill_value_sequence_shader, dmlops_fill_value_sequence_members,
+    {"fill_value_sequence.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix_shader, dmlops_fill_value_sequence_members,
      dmlops_fill_value_sequence_tensors, dmlops_fill_value_sequence_inputs, 0, 0, 1, -1, -1, -1},
     {"cumulative_summation.hlsl", dmlops_plan_with_Scan, NULL, dmlops_cumulative_summation_members,
      dmlops_cumulative_summation_tensors, dmlops_cumulative_summation_inputs, 0, 0, 2, -1, -1, -1},
     {"reverse_subsequences.hlsl", dmlops_plan_with_Definition, &dmlops_reverse_subsequences_shader, dmlops_reverse_subsequences_members,
      dmlops_reverse_subsequences_tensors, dmlops_reverse_subsequences_inputs, 0, 0, 3, -1, -1, -1},
-    {"gather_elements.hlsl", dmlops_plan_with_Definition, &dmlops_gather_elements_shader, dmlops_gather_elements_members,
+    {"gather_elements.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_elements_members,
      dmlops_gather_elements_tensors, dmlops_gather_elements_inputs, 0, 10, 3, -1, -1, -1},
-    {"gather_nd.hlsl", dmlops_plan_with_Definition, &dmlops_gather_nd_shader, dmlops_gather_nd_members,
+    {"gather_nd.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_nd_members,
      dmlops_gather_nd_tensors, dmlops_gather_nd_inputs, 0, 81, 3, -1, -1, -1},
     {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_nd_members,
      dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 0, 81, 4, -1, -1, -1},
     {"max_pooling2.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
      dmlops_max_pooling2_tensors, dmlops_max_pooling2_inputs, 0, 0, 3, -1, -1, -1},
-    {"slice1.hlsl", dmlops_plan_with_Definition, &dmlops_slice1_shader, dmlops_slice1_members,
+    {"slice1.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice1_members,
      dmlops_slice1_tensors, dmlops_slice1_inputs, 0, 0, 2, -1, -1, -1},
     {"top_k1.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k1_members,
      dmlops_top_k1_tensors, dmlops_top_k1_inputs, 0, 0, 3, -1, -1, -1},
     {"depth_to_space1.hlsl", dmlops_plan_with_Definition, &dmlops_depth_to_space1_shader, dmlops_depth_to_space1_members,
      dmlops_depth_to_space1_tensors, dmlops_depth_to_space1_inputs, 0, 0, 2, -1, -1, -1},
-    {"space_to_depth1.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth1_shader, dmlops_space_to_depth1_members,
+    {"space_to_depth1.hlsl", dmlops_plan_with_Definition, &dmlops_depth_to_space1_shader, dmlops_space_to_depth1_members,
      dmlops_space_to_depth1_tensors, dmlops_space_to_depth1_inputs, 0, 0, 2, -1, -1, -1},
-    {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization1_shader, dmlops_mean_variance_normalization1_members,
+    {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization1_members,
      dmlops_mean_variance_normalization1_tensors, dmlops_mean_variance_normalization1_inputs, 0, 0, 4, -1, -1, -1},
     {"resample1.hlsl", dmlops_plan_with_Definition, &dmlops_resample1_shader, dmlops_resample1_members,
      dmlops_resample1_tensors, dmlops_resample1_inputs, 0, 0, 2, -1, -1, -1},
@@ -16911,23 +14794,23 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_convolution_integer_tensors, dmlops_convolution_integer_inputs, 20, 0, 5, -1, -1, -1},
     {"quantized_linear_convolution.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_convolution_shader, dmlops_quantized_linear_convolution_members,
      dmlops_quantized_linear_convolution_tensors, dmlops_quantized_linear_convolution_inputs, 20, 0, 10, -1, -1, -1},
-    {"element_wise_bit_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_and_shader, dmlops_element_wise_bit_and_members,
+    {"element_wise_bit_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_and_members,
      dmlops_element_wise_bit_and_tensors, dmlops_element_wise_bit_and_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_or.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_or_shader, dmlops_element_wise_bit_or_members,
+    {"element_wise_bit_or.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_or_members,
      dmlops_element_wise_bit_or_tensors, dmlops_element_wise_bit_or_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_xor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_xor_shader, dmlops_element_wise_bit_xor_members,
+    {"element_wise_bit_xor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_xor_members,
      dmlops_element_wise_bit_xor_tensors, dmlops_element_wise_bit_xor_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_not_shader, dmlops_element_wise_bit_not_members,
+    {"element_wise_bit_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_bit_not_members,
      dmlops_element_wise_bit_not_tensors, dmlops_element_wise_bit_not_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_bit_count.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_bit_count_shader, dmlops_element_wise_bit_count_members,
+    {"element_wise_bit_count.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_bit_count_members,
      dmlops_element_wise_bit_count_tensors, dmlops_element_wise_bit_count_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_greater_than_or_equal_shader, dmlops_element_wise_logical_greater_than_or_equal_members,
+    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_greater_than_or_equal_members,
      dmlops_element_wise_logical_greater_than_or_equal_tensors, dmlops_element_wise_logical_greater_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_less_than_or_equal_shader, dmlops_element_wise_logical_less_than_or_equal_members,
+    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_less_than_or_equal_members,
      dmlops_element_wise_logical_less_than_or_equal_tensors, dmlops_element_wise_logical_less_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_celu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_celu_shader, dmlops_activation_celu_members,
+    {"activation_celu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_celu_members,
      dmlops_activation_celu_tensors, dmlops_activation_celu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_relu_grad.hlsl", dmlops_plan_with_Definition, &dmlops_activation_relu_grad_shader, dmlops_activation_relu_grad_members,
+    {"activation_relu_grad.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_activation_relu_grad_members,
      dmlops_activation_relu_grad_tensors, dmlops_activation_relu_grad_inputs, 0, 0, 3, -1, -1, -1},
     {"average_pooling_grad.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_grad_shader, dmlops_average_pooling_grad_members,
      dmlops_average_pooling_grad_tensors, dmlops_average_pooling_grad_inputs, 0, 0, 2, -1, -1, -1},
@@ -16939,23 +14822,23 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_nonzero_coordinates_tensors, dmlops_nonzero_coordinates_inputs, 0, 0, 3, -1, -1, -1},
     {"resample_grad.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad_members,
      dmlops_resample_grad_tensors, dmlops_resample_grad_inputs, 0, 0, 2, -1, -1, -1},
-    {"slice_grad.hlsl", dmlops_plan_with_Definition, &dmlops_slice_grad_shader, dmlops_slice_grad_members,
+    {"slice_grad.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice_grad_members,
      dmlops_slice_grad_tensors, dmlops_slice_grad_inputs, 0, 0, 2, -1, -1, -1},
     {"adam_optimizer.hlsl", dmlops_plan_with_Definition, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
      dmlops_adam_optimizer_tensors, dmlops_adam_optimizer_inputs, 0, 0, 8, -1, -1, -1},
     {"argmin.hlsl", dmlops_plan_with_Definition, &dmlops_argmin_shader, dmlops_argmin_members,
      dmlops_argmin_tensors, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
-    {"argmax.hlsl", dmlops_plan_with_Definition, &dmlops_argmax_shader, dmlops_argmax_members,
+    {"argmax.hlsl", dmlops_plan_with_Definition, &dmlops_argmin_shader, dmlops_argmax_members,
      dmlops_argmax_tensors, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
     {"roi_align.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align_members,
      dmlops_roi_align_tensors, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
-    {"gather_nd1.hlsl", dmlops_plan_with_Definition, &dmlops_gather_nd1_shader, dmlops_gather_nd1_members,
+    {"gather_nd1.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_nd1_members,
      dmlops_gather_nd1_tensors, dmlops_gather_nd1_inputs, 0, 87, 3, -1, -1, -1},
-    {"element_wise_atan_yx.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_atan_yx_shader, dmlops_element_wise_atan_yx_members,
+    {"element_wise_atan_yx.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_atan_yx_members,
      dmlops_element_wise_atan_yx_tensors, dmlops_element_wise_atan_yx_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_clip_grad.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_clip_grad_shader, dmlops_element_wise_clip_grad_members,
+    {"element_wise_clip_grad.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_clip_grad_members,
      dmlops_element_wise_clip_grad_tensors, dmlops_element_wise_clip_grad_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_difference_square.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_difference_square_shader, dmlops_element_wise_difference_square_members,
+    {"element_wise_difference_square.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_difference_square_members,
      dmlops_element_wise_difference_square_tensors, dmlops_element_wise_difference_square_inputs, 0, 0, 3, -1, -1, -1},
     {"local_response_normalization_grad.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_grad_shader, dmlops_local_response_normalization_grad_members,
      dmlops_local_response_normalization_grad_tensors, dmlops_local_response_normalization_grad_inputs, 0, 0, 3, -1, -1, -1},
@@ -16967,33 +14850,33 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_inputs, 0, 0, 9, -1, -1, -1},
     {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
      dmlops_dynamic_quantize_linear_tensors, dmlops_dynamic_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
-    {"roi_align1.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align1_shader, dmlops_roi_align1_members,
+    {"roi_align1.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align1_members,
      dmlops_roi_align1_tensors, dmlops_roi_align1_inputs, 11, 0, 4, -1, -1, -1},
     {"roi_align_grad.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
      dmlops_roi_align_grad_tensors, dmlops_roi_align_grad_inputs, 39, 0, 6, -1, -1, -1},
     {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
      dmlops_batch_normalization_training_tensors, dmlops_batch_normalization_training_inputs, 0, 0, 7, -1, -1, -1},
-    {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_training_grad_shader, dmlops_batch_normalization_training_grad_members,
+    {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_training_grad_members,
      dmlops_batch_normalization_training_grad_tensors, dmlops_batch_normalization_training_grad_inputs, 0, 0, 8, -1, -1, -1},
-    {"element_wise_clip1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_clip1_shader, dmlops_element_wise_clip1_members,
+    {"element_wise_clip1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_clip1_members,
      dmlops_element_wise_clip1_tensors, dmlops_element_wise_clip1_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_clip_grad1_shader, dmlops_element_wise_clip_grad1_members,
+    {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_clip_grad1_members,
      dmlops_element_wise_clip_grad1_tensors, dmlops_element_wise_clip_grad1_inputs, 0, 0, 3, -1, -1, -1},
-    {"padding1.hlsl", dmlops_plan_with_Definition, &dmlops_padding1_shader, dmlops_padding1_members,
+    {"padding1.hlsl", dmlops_plan_with_Definition, &dmlops_padding_shader, dmlops_padding1_members,
      dmlops_padding1_tensors, dmlops_padding1_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_negate.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_negate_shader, dmlops_element_wise_negate_members,
+    {"element_wise_negate.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_negate_members,
      dmlops_element_wise_negate_tensors, dmlops_element_wise_negate_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_gelu.hlsl", dmlops_plan_with_Definition, &dmlops_activation_gelu_shader, dmlops_activation_gelu_members,
+    {"activation_gelu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_gelu_members,
      dmlops_activation_gelu_tensors, dmlops_activation_gelu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softmax1_shader, dmlops_activation_softmax1_members,
+    {"activation_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_softmax1_members,
      dmlops_activation_softmax1_tensors, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_log_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax1_shader, dmlops_activation_log_softmax1_members,
+    {"activation_log_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_log_softmax1_members,
      dmlops_activation_log_softmax1_tensors, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax1_shader, dmlops_activation_hardmax1_members,
+    {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax1_members,
      dmlops_activation_hardmax1_tensors, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
-    {"resample2.hlsl", dmlops_plan_with_Definition, &dmlops_resample2_shader, dmlops_resample2_members,
+    {"resample2.hlsl", dmlops_plan_with_Definition, &dmlops_resample1_shader, dmlops_resample2_members,
      dmlops_resample2_tensors, dmlops_resample2_inputs, 0, 0, 2, -1, -1, -1},
-    {"resample_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad1_shader, dmlops_resample_grad1_members,
+    {"resample_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad1_members,
      dmlops_resample_grad1_tensors, dmlops_resample_grad1_inputs, 0, 0, 2, -1, -1, -1},
     {"diagonal_matrix1.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix1_shader, dmlops_diagonal_matrix1_members,
      dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_inputs, 0, 0, 2, -1, -1, -1},
@@ -17003,21 +14886,21 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_lp_pooling1_tensors, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
      dmlops_average_pooling1_tensors, dmlops_average_pooling1_inputs, 43, 0, 2, -1, -1, -1},
-    {"activation_swish.hlsl", dmlops_plan_with_Definition, &dmlops_activation_swish_shader, dmlops_activation_swish_members,
+    {"activation_swish.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_swish_members,
      dmlops_activation_swish_tensors, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hard_swish.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hard_swish_shader, dmlops_activation_hard_swish_members,
+    {"activation_hard_swish.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_hard_swish_members,
      dmlops_activation_hard_swish_tensors, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
     {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
      dmlops_quantized_linear_average_pooling_tensors, dmlops_quantized_linear_average_pooling_inputs, 43, 0, 6, -1, -1, -1},
     {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
      dmlops_matrix_multiply_integer_to_float_tensors, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
-    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,
+    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization2_members,
      dmlops_mean_variance_normalization2_tensors, dmlops_mean_variance_normalization2_inputs, 0, 0, 4, -1, -1, -1},
     {"multihead_attention1.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
      dmlops_multihead_attention1_tensors, dmlops_multihead_attention1_inputs, 219, 0, 15, -1, -1, -1},
     {"quantize.hlsl", dmlops_plan_with_Definition, &dmlops_quantize_shader, dmlops_quantize_members,
      dmlops_quantize_tensors, dmlops_quantize_inputs, 0, 0, 4, -1, -1, -1},
-    {"dequantize.hlsl", dmlops_plan_with_Definition, &dmlops_dequantize_shader, dmlops_dequantize_members,
+    {"dequantize.hlsl", dmlops_plan_with_Definition, &dmlops_quantize_shader, dmlops_dequantize_members,
      dmlops_dequantize_tensors, dmlops_dequantize_inputs, 0, 0, 4, -1, -1, -1},
     {"resample3.hlsl", dmlops_plan_with_Definition, &dmlops_resample3_shader, dmlops_resample3_members,
      dmlops_resample3_tensors, dmlops_resample3_inputs, 0, 0, 2, -1, -1, -1},

@@ -11,7 +11,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
 from dmlgen.outputs.c_inputs import InputCode
 from dmlgen.outputs.c_rules import ProgramView
-from dmlgen.outputs.hlsl_definition.static import Static
+from dmlgen.outputs.hlsl_definition.static import Static, StaticField
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_types import hlsl_type
 from dmlgen.outputs.planner_inputs import PlannerInputs, PlannerTensor, planner_inputs
@@ -101,6 +101,16 @@ class DispatchView:
     def planners(self) -> dict[str, str]:
         """The planners of schedules, by the records that they take."""
         return {one.record: one.planner for one in self.shaders.values() if one.static is None}
+
+    @property
+    def with_same_constants(self) -> dict[str, str]:
+        """The first operator whose shader has the same constants, by the names of all with a definition."""
+        first: dict[tuple[StaticField, ...], str] = {}
+        return {
+            name: first.setdefault(tuple(one.static.values()), name)
+            for name, one in self.shaders.items()
+            if one.static is not None
+        }
 
 
 def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPart]) -> DispatchView:
