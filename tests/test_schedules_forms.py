@@ -622,7 +622,7 @@ def is_view_in(variant: Variant) -> bool:
 
 HEAD, INNER = "unravel_index(at[2], [Heads, 4])[0]", "unravel_index(at[2], [Heads, 4])[1]"
 OUTPUTS = Family(
-    lambda folder, place: attention(folder, "MergedHeads[align(at, 3, 0)]", f"Context[{place}]"),
+    lambda folder, place: attention(folder, "Context[by_head(align(at, 3, 0))]", f"Context[{place}]"),
     is_view_in,
     {place: (place, fits) for place, fits in {
         f"[at[0], {HEAD}, at[1], {INNER}]": True,

@@ -279,7 +279,7 @@ struct Dimension
         maskStrides[2], relativePositionBiasSizes[2], relativePositionBiasStrides[2], pastKeySizes[2],
         pastKeyStrides[2], pastValueSizes[2], pastValueStrides[2], outputStrides[2], outputPresentKeyStrides[2],
         outputPresentValueStrides[2], heads[2], keySequenceLength[2], keyValueHeads[2], keyValueHeads2[2], headCount[2],
-        headCount2[2], headCountReciprocals[2], headCount2Reciprocals[2], keptQuerySizes[2], keptPresentKeySizes[2],
+        heads4[2], headCountReciprocals[2], heads4Reciprocals[2], keptQuerySizes[2], keptPresentKeySizes[2],
         keptPresentValueSizes[2], keptContextSizes[2], queryLayout[2], keyLayout[2], valueLayout[2], outputLayout[2],
         storedLayouts[2];
     uint count;  // elements to write
@@ -747,6 +747,14 @@ REAL_VALUE ContextChoice2(List at)
         return (REAL_VALUE)0.0f;
     }
     return (REAL_VALUE)0.0f;
+}
+
+List ByHead(List c)
+{
+    return ListOf(int4(Entry(c, 0), Entry(UnravelIndex(Entry(c, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH),
+        ListOf(heads4Reciprocals[0], heads4Reciprocals[1], HEADS4_LENGTH)), 0), Entry(c, 1),
+        Entry(UnravelIndex(Entry(c, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH),
+        ListOf(heads4Reciprocals[0], heads4Reciprocals[1], HEADS4_LENGTH)), 1)), 0, 4);
 }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -2041,11 +2049,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 2  // PresentValue
     WriteKeptPresentValue(first + item, PresentValueChoice(at));
 #elif PASS == 4  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(ListOf(int4(Entry(Align(at, 3, 0), 0),
-        Entry(UnravelIndex(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
-        ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 0), Entry(Align(at, 3, 0), 1),
-        Entry(UnravelIndex(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
-        ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 1)), 0, 4)));
+    WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(ByHead(Align(at, 3, 0))));
 #elif PASS == 5  // OutputPresentKeyTensor
     WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)ReadKeptPresentKey(Align(at, 4, 0)));
 #elif PASS == 6  // OutputPresentValueTensor

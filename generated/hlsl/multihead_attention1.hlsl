@@ -291,9 +291,9 @@ struct Dimension
         pastKeyStrides[2], pastValueSizes[2], pastValueStrides[2], pastSequenceLengthsSizes[2],
         pastSequenceLengthsStrides[2], outputStrides[2], outputPresentKeySizes[2], outputPresentKeyStrides[2],
         outputPresentValueSizes[2], outputPresentValueStrides[2], heads[2], keySequenceLength[2], keyValueHeads[2],
-        keyValueHeads2[2], keyValueHeadCount[2], queryHeadCount[2], keyValueHeadCountReciprocals[2],
-        queryHeadCountReciprocals[2], keptQuerySizes[2], keptPresentKeySizes[2], keptPresentValueSizes[2],
-        keptContextSizes[2], queryLayout[2], keyLayout[2], valueLayout[2], outputLayout[2], storedLayouts[2];
+        keyValueHeads2[2], keyValueHeadCount[2], heads4[2], keyValueHeadCountReciprocals[2], heads4Reciprocals[2],
+        keptQuerySizes[2], keptPresentKeySizes[2], keptPresentValueSizes[2], keptContextSizes[2], queryLayout[2],
+        keyLayout[2], valueLayout[2], outputLayout[2], storedLayouts[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -819,6 +819,14 @@ int ContextChoice4(List at)
         return max(min((int)ReadPastSequenceLengths(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1),
             PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0)), outputPresentKey), 0);
     return pastKey;
+}
+
+List ByHead(List c)
+{
+    return ListOf(int4(Entry(c, 0), Entry(UnravelIndex(Entry(c, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH),
+        ListOf(heads4Reciprocals[0], heads4Reciprocals[1], HEADS4_LENGTH)), 0), Entry(c, 1),
+        Entry(UnravelIndex(Entry(c, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH),
+        ListOf(heads4Reciprocals[0], heads4Reciprocals[1], HEADS4_LENGTH)), 1)), 0, 4);
 }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -2114,13 +2122,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 2  // PresentValue
     WriteKeptPresentValue(first + item, PresentValueChoice(at));
 #elif PASS == 4  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(ListOf(int4(Entry(Align(at, 3, 0), 0),
-        Entry(UnravelIndex(Entry(Align(at, 3, 0), 2),
-        ListOf(queryHeadCount[0], queryHeadCount[1], QUERY_HEAD_COUNT_LENGTH),
-        ListOf(queryHeadCountReciprocals[0], queryHeadCountReciprocals[1], QUERY_HEAD_COUNT_LENGTH)), 0),
-        Entry(Align(at, 3, 0), 1), Entry(UnravelIndex(Entry(Align(at, 3, 0), 2),
-        ListOf(queryHeadCount[0], queryHeadCount[1], QUERY_HEAD_COUNT_LENGTH),
-        ListOf(queryHeadCountReciprocals[0], queryHeadCountReciprocals[1], QUERY_HEAD_COUNT_LENGTH)), 1)), 0, 4)));
+    WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(ByHead(Align(at, 3, 0))));
 #elif PASS == 5  // OutputPresentKeyTensor
     WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)ReadKeptPresentKey(Align(at, 4, 0)));
 #elif PASS == 6  // OutputPresentValueTensor

@@ -13287,7 +13287,7 @@ static const uint8_t dmlops_diagonal_matrix1_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"};
+static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"};
 static const int64_t dmlops_multihead_attention_divisors[] = {29, 30};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
@@ -13962,7 +13962,7 @@ static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
+static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "HEADS4"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {33, 34};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},

@@ -192,6 +192,12 @@ def define(e: Evaluation, desc: Any) -> None:
     def attends_to(b: Any, s: Any, t: Any) -> Any:
         return f.both(t < past(b) + key_sequence_length(), f.either(t <= past(b) + s, not updates_in_place()))
 
+    def by_head(c: Any) -> Any:
+        return (
+            c[0], entry(unravel_index(c[2], (heads(), value_head_size())), 0), c[1],
+            entry(unravel_index(c[2], (heads(), value_head_size())), 1),
+        )
+
     e.tensors = {
         "Query": Intermediate(
             np.float64,
@@ -290,20 +296,9 @@ def define(e: Evaluation, desc: Any) -> None:
             )
             / e.double("RowSum", at[:3]),
         ),
-        "MergedHeads": Intermediate(
-            np.float64,
-            sizes=lambda: (batch_size(), sequence_length(), heads() * value_head_size()),
-            value=lambda at: e.double(
-                "Context",
-                (
-                    at[0], entry(unravel_index(at[2], (heads(), value_head_size())), 0), at[1],
-                    entry(unravel_index(at[2], (heads(), value_head_size())), 1),
-                ),
-            ),
-        ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: e.double("MergedHeads", align(at, 3, 0)),
+        "OutputTensor": lambda at: e.double("Context", by_head(align(at, 3, 0))),
         "OutputPresentKeyTensor": lambda at: e.double("PresentKey", align(at, 4, 0)),
         "OutputPresentValueTensor": lambda at: e.double("PresentValue", align(at, 4, 0)),
     }

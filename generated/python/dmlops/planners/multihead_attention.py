@@ -41,9 +41,7 @@ SHADER = DefinitionShader(
         Pass(6, False, 13, 0, 8192, 4, False, -1, -1),
     ],
     sized=2047,
-    lists=[
-        "HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"
-    ],
+    lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"],
     divisors=[29, 30],
     attention=AttentionPass(3, 0, 1, 2, 3, 384),
 )

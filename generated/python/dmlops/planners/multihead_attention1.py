@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     sized=28671,
     lists=[
         "HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT",
-        "QUERY_HEAD_COUNT",
+        "HEADS4",
     ],
     divisors=[33, 34],
     attention=AttentionPass(3, 0, 1, 2, 3, 2432),
