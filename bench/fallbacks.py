@@ -70,7 +70,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "separable": (Choice(pass_selection, "separable_place", lambda *_: NONE),),
     "split k": (Choice(tile_cost, "TILE_MOST_PARTS", 1),),
     "attention": (Choice(definition, "dispatch_attention", _never),),
-    "attention_parts": (Choice(attention, "suits_few_queries", _never),),
+    "few queries": (Choice(attention, "suits_few_queries", _never),),
     "sums": (Choice(definition, "define_sums", _never),),
     "sparse_sum": (Choice(definition, "term_tables", lambda *_: sparse_sum.TermTables(0, 0, 0)),),
 }

@@ -13,8 +13,8 @@ import pytest
 import dmlops
 from dmlops import TensorDesc, gpu
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import attention_cooperative
-from dmlops.gpu.plans.attention_cooperative import AttentionTile
+from dmlops.gpu.plans import attention as attention_plans
+from dmlops.gpu.plans.attention import AttentionTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES
 from gpu_device import GUARD, device, dispatch_guarded
 from gpu_results import COOPERATIVE, check_cooperative, check_results
@@ -55,8 +55,8 @@ EACH = (*ORDINARY, "matrices")
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Way:
     found = WAYS[request.param]
     if found.cooperative:
-        monkeypatch.setattr(attention_cooperative, "PARTS_COOPERATIVE_LEAST", 64)
-        monkeypatch.setattr(attention_cooperative, "PARTS_COOPERATIVE_WORTH", 1 if found.in_parts else 2**30)
+        monkeypatch.setattr(attention_plans, "PARTS_COOPERATIVE_LEAST", 64)
+        monkeypatch.setattr(attention_plans, "PARTS_COOPERATIVE_WORTH", 1 if found.in_parts else 2**30)
     return found
 
 
@@ -136,7 +136,7 @@ def kernel(way: Way, desc: Any) -> str:
     """The name of the kernel that takes a description."""
     defines = [one.defines for one in way.plan(desc).dispatches]
     if any("COOPERATIVE_MATRIX" in one for one in defines):
-        return "matrices, in parts" if multiplying(desc)["SPLIT_KV"] else "matrices"
+        return "matrices, in parts" if multiplying(desc)["KEYS_PER_SPLIT"] else "matrices"
     if any("FEW_QUERIES" in one for one in defines):
         return "parts" if any(one.get("COMBINE") == 1 for one in defines) else "few queries"
     return "rows" if len(defines) == 1 else "definition"
@@ -245,9 +245,7 @@ def masks(queries: int, keys: int) -> list[tuple[str, np.ndarray, float]]:
     indirect=["way"],
 )
 def test_masks(way: Way, queries: int, keys: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        attention_cooperative, "cooperative_attention_tile", lambda *_: AttentionTile(4, 1, 16)
-    )
+    monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(4, 1, 16))
     desc = attention((2, queries, keys, 2, 8, 8), way.kind)
     for type_, mask, filtered in masks(queries, keys):
         tensor = TensorDesc("INT32", mask.shape)
@@ -286,7 +284,7 @@ def test_infinities_and_nan_count_where_they_are_seen(
     arrays["KeyTensor"][0, keys // 2, 3] = -np.inf
     arrays["QueryTensor"][0, queries // 2, :8] = np.nan
     for tile in (AttentionTile(4, 1, 32), AttentionTile(4, 2, 16))[: 1 + way.cooperative]:
-        monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_, tile=tile: tile)
+        monkeypatch.setattr(attention_plans, "attention_tile", lambda *_, tile=tile: tile)
         found = way.check(device, desc, arrays)["OutputTensor"]
         assert not np.isfinite(found).all() and np.isfinite(found).any()
     arrays["QueryTensor"][:] = np.abs(np.nan_to_num(arrays["QueryTensor"])) + 1
@@ -391,7 +389,7 @@ def test_keys_of_earlier_calls_are_read_where_they_are(way: Way, case: Any, devi
     assert len(way.plan(desc).dispatches) == dispatches + joins
     if way.cooperative:
         shared = heads // groups if case in SHARING.values() else 1
-        assert (multiplying(desc)["SHARED"], multiplying(desc)["SPLIT_KV"]) == (shared, joins)
+        assert (multiplying(desc)["SHARED"], multiplying(desc)["KEYS_PER_SPLIT"] > 0) == (shared, joins)
     way.check(device, desc)
 
 
@@ -546,10 +544,11 @@ def test_any_tile(
 ) -> None:
     """The last tile of keys is not whole, and neither is the last block of queries. Left factors are laid out
     otherwise where groups take parts."""
-    monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: AttentionTile(*tile))
+    monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(*tile))
     desc = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc)
-    assert (made["NUM_THREADS"], made["SLICES"], made["SPLIT_KV"]) == (tile[0] * 32, tile[1], way.in_parts)
+    assert (made["NUM_THREADS"], made["LANES"]) == (tile[0] * 32, tile[1])
+    assert (made["KEYS_PER_SPLIT"] > 0) == way.in_parts
     validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
     check_cooperative(device, desc, drawn(desc), is_alike=not way.in_parts)
 
@@ -560,7 +559,7 @@ def test_scores_that_keep_growing(
     tile: tuple[int, int, int], way: Way, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each tile of keys has scores greater than all before it by more than float16 can represent."""
-    monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: AttentionTile(*tile))
+    monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(*tile))
     desc = attention((1, 40, 160, 1, 16, 16), way.kind)
     arrays = drawn(desc)
     arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])

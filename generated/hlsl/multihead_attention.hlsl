@@ -24,40 +24,29 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In pass 3 only:
+//   COOPERATIVE_MATRIX  1, for Vulkan only: queries, keys and values are float16, multiplied by cooperative matrices,
+//              in waves of 32 threads; compile with -Vd, and set the module's memory model to VulkanKHR
+//              (examples/README.md); else 0
+//   FEW_QUERIES  1 if queries are few, and threads read keys and values once; else 0
+//   COMBINE    1 in a second dispatch with FEW_QUERIES, which combines parts, of which a group has those of one query;
+//              else 0
 //   ROWS       queries per group, of all heads that share it: 32 or 64; a power of 2 with FEW_QUERIES; with
 //              COOPERATIVE_MATRIX a multiple of 16
-//   SHARED     adjacent heads that share their keys (grouped-query attention) and a group
-//   SPLIT_KV   1 if each group takes a part of the keys, and the dispatch with COMBINE follows; else 0
-//   KEYS_PER_SPLIT  keys of a part: a multiple of TILE_KEYS with COOPERATIVE_MATRIX, of NUM_THREADS with FEW_QUERIES
+//   SHARED     adjacent heads that share their keys (grouped-query attention) and a group; 1 if neither macro above is
+//   KEYS_PER_SPLIT  keys of a part, which each group takes: a multiple of TILE_KEYS or, with FEW_QUERIES, of
+//              NUM_THREADS; 0 if groups take all
 //   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats
+//   QUERY_FOURS  elements of a query, divided by 4 and rounded up
+//   VALUE_FOURS  the same of a value
+//   LANES      threads that share a key and its value, a power of 2, with FEW_QUERIES; waves that share rows with
+//              COOPERATIVE_MATRIX; else threads that do: 16 or 32
+//   TILE_KEYS  with COOPERATIVE_MATRIX, keys of a tile, whose scores a wave holds at once: a multiple of 16
 //   X_IN       the binding of the tensor in which X lies, plus 1, or 0 for scratch, X being QUERY, KEY, VALUE or
 //              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
 //              VALUE_STORED outputs that all are stored to, as well. The rows of these tensors are whole vectors; of
 //              the output, of 4 elements.
-// With neither COOPERATIVE_MATRIX nor FEW_QUERIES:
-//   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
-//   VALUE_VECTORS  how many times that; in between are those of the other threads
-//   ROW_THREADS  threads that share rows, and have four keys of a tile: 16 or 32
-//   SCORES_FROM_INPUTS  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
-//   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are float16, multiplied by
-//              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
-//              VulkanKHR (examples/README.md). Of the macros above, only VECTOR, X_IN,
-//              ROWS, SHARED, SPLIT_KV and KEYS_PER_SPLIT apply.
-//              With COOPERATIVE_MATRIX:
-//     QUERY_EIGHTS  elements of a query, divided by 8
-//     VALUE_EIGHTS  columns of the values, divided by 8
-//     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
-//     TILE_KEYS  keys of a tile in shared memory, whose scores a wave holds at once: a multiple of 16
-//   FEW_QUERIES   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
-//              macros above, those down to X_IN apply; the following ones, down to KEY_FETCHES, apply too
-//   COMBINE      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Groups
-//              have one query then, and parts in place of keys.
-//   KEY_THREADS      threads that share a key and its value: a power of 2
-//   KEY_VECTORS  vectors of a key that each of them loads
-//   VALUE_VECTORS  vectors of a value that each of them loads
-//   KEY_FETCHES  keys and their values, or parts, that they load at once
-//   SKIP_PAST      1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the
-//              earlier rows from other tensors; else 0
+//   SKIP_PAST  1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the earlier
+//              rows from other tensors; else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or
 // OUTPUT_PRESENT_VALUE:
@@ -221,9 +210,6 @@
 #ifndef COMBINE
 #define COMBINE 0
 #endif
-#ifndef SPLIT_KV
-#define SPLIT_KV 0
-#endif
 #ifndef SKIP_PAST
 #define SKIP_PAST 0
 #endif
@@ -231,19 +217,15 @@
 #define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch
 // The element types of tensors that attention may read or write in vectors; the X_IN say which of them it does. It does
-// not access the others.
-#if PASS != 3
-#define READ(type) type
-#define WRITTEN(type) type
-#else
+// not access the others. Scratch is accessed in vectors, too.
+#if PASS == 3
 #define READ(type) uint4  // eight float16 values or four floats
 #define WRITTEN(type) vector<type, 4>
-#endif
-// Scratch is accessed in vectors, too.
-#if PASS == 3
 typedef uint4 Scratch;
 #define ScratchWord(position) scratch[(position) / 4][(position) % 4]
 #else
+#define READ(type) type
+#define WRITTEN(type) type
 typedef uint Scratch;
 #define ScratchWord(position) scratch[position]
 #endif
@@ -777,13 +759,11 @@ List Numbered(uint number)
 #if PASS == 3
 static List origin;  // the batch and the first head of the group
 static uint firstRow, part;  // its first row, and its part of the keys, or of the columns of values
-// where the keys and values of its heads start, the current ones and those of the past
-static uint2 keyFirsts, valueFirsts;
-#if SPLIT_KV
-#define FIRST_KEY (part * KEYS_PER_SPLIT)
-#else
-#define FIRST_KEY 0
-#endif
+static uint firstKey, endKey;  // of a tile, and of the group's keys that may be unmasked
+static uint2 headOfKeys;  // the batch and the head of the keys and values that its heads read, and
+static uint2 keyFirsts, valueFirsts;  // where these start, the current ones and those of the past
+#define SPLIT_KV (KEYS_PER_SPLIT > 0 && !COMBINE)
+#define FIRST_KEY (SPLIT_KV ? part * KEYS_PER_SPLIT : 0)
 
 // Where the first row of a head, given by batch and number, is; `positions` are the offset of the tensor, then its
 // batch, head and row strides
@@ -796,15 +776,6 @@ uint FirstOf(int4 positions, uint2 head)
 uint PositionIn(int4 positions, List at)
 {
     return FirstOf(positions, uint2(at.entries[0], at.entries[1])) + (uint)at.entries[2] * (uint)positions[3];
-}
-
-// The batch and the head of the keys and values that the queries of a head read
-uint2 HeadOfKeys(List at)
-{
-    const List head = ListOf(int4(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
-        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
-        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0), 0, 0), 0, 2);
-    return uint2(head.entries[0], head.entries[1]);
 }
 
 // Rows are the queries of adjacent heads that share keys, one head after another.
@@ -830,17 +801,22 @@ void FindGroup(uint item)
     firstRow = item % blocks * ROWS;
     part = item / blocks / heads;
     origin = ListOf(int4(head / keyHeads, head % keyHeads * SHARED, 0, 0), 0, 4);
-    const uint2 ofKeys = HeadOfKeys(origin);
-    keyFirsts = uint2(FirstOf(keyLayout[0], ofKeys), FirstOf(keyLayout[1], ofKeys));
-    valueFirsts = uint2(FirstOf(valueLayout[0], ofKeys), FirstOf(valueLayout[1], ofKeys));
+    const List at = origin, read = ListOf(int4(Entry(at, 0),
+        Entry(UnravelIndex(Entry(at, 1), ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
+        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0), 0, 0), 0, 2);
+    headOfKeys = uint2(read.entries[0], read.entries[1]);
+    keyFirsts = uint2(FirstOf(keyLayout[0], headOfKeys), FirstOf(keyLayout[1], headOfKeys));
+    valueFirsts = uint2(FirstOf(valueLayout[0], headOfKeys), FirstOf(valueLayout[1], headOfKeys));
 }
 
-float ElementOf(uint4 elements, uint number)
+// Elements of a vector from number 4 * `number` on
+float4 FourOf(uint4 elements, uint number)
 {
 #if VECTOR == 8
-    return f16tof32(elements[number / 2] >> (number % 2 * 16));
+    return f16tof32(uint4(elements[number * 2], elements[number * 2] >> 16, elements[number * 2 + 1],
+        elements[number * 2 + 1] >> 16));
 #else
-    return asfloat(elements[number]);
+    return asfloat(elements);
 #endif
 }
 
@@ -911,38 +887,38 @@ uint4 ValueVector(uint row, uint element)
 float Scored(List at, float total) { return (REAL_VALUE)scale * total + ContextChoice(at) + ContextChoice2(at); }
 
 // The number of keys past which all are masked, whatever the head and the query
-uint KeysOf(List at)
+uint EndOfKeys(List at)
 {
     int keys = keptPresentKeySizes[0][2];
     keys = min(keys, pastKey);
     return (uint)max(keys, 0);
 }
 
-// The end of the keys that the group takes
-uint EndOfKeys() { return SPLIT_KV ? min(KeysOf(origin), FIRST_KEY + KEYS_PER_SPLIT) : KeysOf(origin); }
-
 // Whether a key before that is unmasked
 bool Counts(List at) { return true; }
 
-// The score of a product; minus infinity for keys that are masked, or that lie at or beyond `end`, unless it `isWithin`
-float ScoreOf(bool isWithin, List at, uint key, uint end, float product)
+// The score of a product; minus infinity for keys that are masked, or that lie beyond the last one, unless all are
+// `within`
+float ScoreOf(bool within, uint row, uint key, float product)
 {
-    at.entries[3] = (int)(isWithin ? key : min(key, end - 1));
+    List at = RowAt(min(row, Rows() - 1));
+    at.entries[3] = (int)(within ? key : min(key, max(endKey, 1) - 1));
     const float score = Scored(at, product);
-    return (isWithin || key < end) && Counts(at) ? score : asfloat(0xff800000);
+    return (within || key < endKey) && Counts(at) ? score : asfloat(0xff800000);
 }
 
 static const float LOG2_E = 1.442695f;
 
-// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
+// e^x, as accurate as the device's exp2; that is enough, since weights are divided by their sum
+float4 Weight(float4 x) { return exp2(x * LOG2_E); }
+
 float Weight(float x) { return exp2(x * LOG2_E); }
 
-// What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
-float ShiftOf(float greatest) { return greatest == asfloat(0xff800000) ? 0.0f : greatest; }
-
-#if SPLIT_KV || COMBINE
 // The parts of the keys
-uint Parts() { return ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT; }
+uint Parts()
+{
+    return KEYS_PER_SPLIT == 0 ? 1 : ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / max(KEYS_PER_SPLIT, 1);
+}
 
 // Where one part of a query is in scratch: its weighted sum of values, then what scores were relative to and its sum of
 // weights
@@ -951,537 +927,57 @@ uint PositionOfPart(List at, uint number)
     const int query = (at.entries[0] * keptQuerySizes[0][1] + at.entries[1]) * keptQuerySizes[0][2] + at.entries[2];
     return (uint)PARTS_FIRST + ((uint)query * Parts() + number) * ((uint)keptPresentValueSizes[0][3] + 4);
 }
-#endif
 
-// Where the group's result for a row starts
-uint PositionOfResult(uint row)
+// Stores `most` adjacent results of a row, or as many as it has, to scratch if they are parts, or if another pass reads
+// them
+void Store(uint row, uint column, uint most, float4 results)
 {
-#if SPLIT_KV
-    return PositionOfPart(RowAt(row), part);
-#else
-    return PositionIn(outputLayout[0], RowAt(row));
-#endif
-}
-
-// Results are stored to scratch if they are parts, or if another pass reads them.
-void Store(uint position, float mean)
-{
+    const uint position = (SPLIT_KV ? PositionOfPart(RowAt(row), part) : PositionIn(outputLayout[0], RowAt(row)))
+        + column;
+    const uint count = min(most, (uint)keptPresentValueSizes[0][3] - column);
 #if OUTPUT_IN == 0 || SPLIT_KV
-    ScratchWord(position) = asuint(mean);
+    if (count == 4 && position % 4 == 0)
+        scratch[position / 4] = asuint(results);
+    else
+    {
+        [unroll]
+        for (uint e = 0; e < 4; e++)
+            if (e < count)
+                scratch[(position + e) / 4][(position + e) % 4] = asuint(results)[e];
+    }
 #elif OUTPUT_IN == 12
-    outputTensor[position / 4][position % 4] = (OUTPUT_STORED)mean;
+    if (count == 4 && position % 4 == 0)
+        outputTensor[position / 4] = ((vector<OUTPUT_STORED, 4>)results);
+    else
+    {
+        [unroll]
+        for (uint e = 0; e < 4; e++)
+            if (e < count)
+                outputTensor[(position + e) / 4][(position + e) % 4] = ((vector<OUTPUT_STORED, 4>)results)[e];
+    }
 #endif
 }
 
-void StoreFour(uint position, float4 means)
-{
-#if OUTPUT_IN == 0 || SPLIT_KV
-    scratch[position / 4] = asuint(means);
-#elif OUTPUT_IN == 12
-    outputTensor[position / 4] = (vector<OUTPUT_STORED, 4>)means;
-#endif
-}
-
-#if SPLIT_KV
-// What a part of a row is relative to, and its sum of weights
+// What weights of a part of a row are relative to, and their sum; COMBINE loads a whole vector.
 void StorePart(uint row, float shift, float sum)
 {
-    // COMBINE loads it whole
-    scratch[(PositionOfResult(row) + (uint)keptPresentValueSizes[0][3]) / 4] = asuint(float4(shift, sum, 0, 0));
-}
-#endif
-
-bool IsNonFinite(float x) { return (asuint(x) & 0x7f800000) == 0x7f800000; }
-
-// Computes adjacent means of a row again, key by key: masked keys add nothing even if their values are infinite or NaN,
-// but a weight of 0 times such a value is NaN.
-void StoreWithoutMasked(uint row, uint column, uint count, float shift, float divisor)
-{
-    List at = RowAt(row);
-    const uint end = isnan(divisor) ? 0 : min(column + count, (uint)keptPresentValueSizes[0][3]);
-    [loop]
-    for (; column < end; column++)
-    {
-        float sum = 0;
-        [loop]
-        for (uint k = FIRST_KEY; k < EndOfKeys(); k++)
-        {
-            at.entries[3] = (int)k;
-            if (Counts(at))
-            {
-                float total = 0;
-                [loop]
-                for (uint e = 0; e < (uint)keptQuerySizes[0][3]; e++)
-                {
-                    const uint first = e / VECTOR * VECTOR;
-                    total = mad(ElementOf(QueryVector(row, first), e % VECTOR),
-                        ElementOf(KeyVector(k, first), e % VECTOR), total);
-                }
-                sum += Weight(Scored(at, total) - shift)
-                    * ElementOf(ValueVector(k, column / VECTOR * VECTOR), column % VECTOR);
-            }
-        }
-        Store(PositionOfResult(row) + column, sum / divisor);
-    }
+    scratch[(PositionOfPart(RowAt(row), part) + (uint)keptPresentValueSizes[0][3]) / 4] =
+        asuint(float4(shift, sum, 0, 0));
 }
 
-#if COOPERATIVE_MATRIX
-static const uint KEY_SIXTEENS = TILE_KEYS / 16;
-static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
-static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
-// Weights are float16, which range from about e^-17 to e^11. A row's greatest is e^ROOM at first, and may grow with the
-// scores until a thread's weights add up to MOST.
-static const float ROOM = 5;
-static const float MOST = 32768;
-static const float LOWEST = -3.402823466e38f;  // no score is lower, except minus infinity
+#if FEW_QUERIES
+// What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
+float ShiftOf(float greatest) { return greatest == asfloat(0xff800000) ? 0.0f : greatest; }
 
-// A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
-// rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
-typedef vk::integral_constant<uint, 16> Sixteen;
-typedef vk::integral_constant<uint, 16> Deep;
-typedef vk::integral_constant<uint, 3> OfWave;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Deep, vk::integral_constant<uint, 0> > LeftMatrix;
-typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
-typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
-[[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
-[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
+float ElementOf(uint4 elements, uint number) { return FourOf(elements, number / 4)[number % 4]; }
 
-// Accesses that exchange data between threads are marked NonPrivate: the Vulkan memory model's barriers order no
-// others.
-#define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
-#define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
-[[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
-    [[vk::ext_literal]] uint operands);
-// Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
-[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
-    [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
-    [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
-    [[vk::ext_literal]] uint operands);
-// scopes: 2 is the group, 3 the wave
-[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
-// SubgroupId: the wave's index in its group
-[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
-[[vk::ext_instruction(4457)]] SumMatrix LoadSums([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
-    [[vk::ext_literal]] uint operands);
-// A thread holds eight entries of a matrix; which ones depends on the device.
-[[vk::ext_instruction(81)]] float Extracted(SumMatrix sums, [[vk::ext_literal]] uint number);
-[[vk::ext_instruction(81)]] float16_t ExtractedLeft(LeftMatrix left, [[vk::ext_literal]] uint number);
-[[vk::ext_instruction(82)]] SumMatrix Inserted(float entry, SumMatrix sums, [[vk::ext_literal]] uint number);
-[[vk::ext_instruction(80)]] LeftMatrix FilledLeft(float16_t entry);
-[[vk::ext_instruction(82)]] LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, [[vk::ext_literal]] uint number);
-#define ENTRIES(extract, matrix) \
-    float2x4(extract(matrix, 0), extract(matrix, 1), extract(matrix, 2), extract(matrix, 3), \
-    extract(matrix, 4), extract(matrix, 5), extract(matrix, 6), extract(matrix, 7))
-
-// Shared memory: tiles of keys and of values, their rows padded by a vector to avoid bank conflicts, and 16 x 16 floats
-// per wave. The queries pass through it first. With one slice, tiles are double-buffered: the next one is
-// stored while other waves still read the current one, which takes one barrier per tile instead of two. With several,
-// there is room for one tile, and a wave's floats are its products of a step.
-static const uint keyEights = 2 * SLICES * QUERY_SIXTEENS, valueEights = 2 * SLICES * VALUE_SIXTEENS;  // of a row
-static const uint valueStart = TILE_KEYS * (keyEights + 1), tileSize = valueStart + TILE_KEYS * (valueEights + 1);
-static const uint ownStart = SLICES == 1 ? 2 * tileSize : tileSize, matrixSize = 64;
-static const uint ownEach = SLICES == 1 ? matrixSize : KEY_SIXTEENS * matrixSize;
-static const uint ownEnd = ownStart + NUM_THREADS / 32 * ownEach;
-static const uint queriesSize = ROWS * (keyEights + 1);
-groupshared uint4 tiles[ownEnd > queriesSize ? ownEnd : queriesSize];
-static const uint each = (TILE_KEYS * (keyEights > valueEights ? keyEights : valueEights) + NUM_THREADS - 1)
-    / NUM_THREADS;
-
-static uint lane, waveRow, slice, own;  // of the thread; of its wave: the first row, the slice, its part of `tiles`
-static uint tileStart = 0;  // in `tiles`
-static uint4 columns;  // of the thread's entries
-static uint firstKey, endKey;  // of the tile; of all
-static uint4 nextKeys[each], nextValues[each];  // the thread's share of the next tile
-static float2 shifts, sums;  // of the thread's rows: what weights are relative to, and their sums
-
-struct Matrices
-{
-    LeftMatrix queries[QUERY_SIXTEENS];
-    SumMatrix products[KEY_SIXTEENS];  // of these with the keys of a tile
-    LeftMatrix weights[KEY_SIXTEENS];
-    SumMatrix mixed[VALUE_SIXTEENS];  // weighted values
-};
-
-// Of 16 rows, a thread has row lane / 4 and row lane / 4 + 8, in four of the columns of each matrix.
-uint RowOfThread(uint n) { return waveRow + n * 8 + lane / 4; }
-
-uint2 OfLane(uint2 words, uint other) { return uint2(WaveReadLaneAt(words.x, other), WaveReadLaneAt(words.y, other)); }
-
-// A thread's share of the next tile. Beyond the last key it repeats that one, with a weight of 0.
-void FetchKeys(uint thread, uint first)
-{
-    [unroll]
-    for (uint i = 0; i < each; i++)
-    {
-        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * keyEights - 1), eight = number % keyEights;
-        nextKeys[i] = uint4(0, 0, 0, 0);
-        if (eight < QUERY_EIGHTS)
-            nextKeys[i] = KeyVector(min(first + number / keyEights, max(endKey, 1) - 1), eight * 8);
-    }
-}
-
-void FetchValues(uint thread, uint first)
-{
-    [unroll]
-    for (uint i = 0; i < each; i++)
-    {
-        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * valueEights - 1), eight = number % valueEights;
-        nextValues[i] = uint4(0, 0, 0, 0);
-        if (eight < VALUE_EIGHTS)
-            nextValues[i] = ValueVector(min(first + number / valueEights, max(endKey, 1) - 1), eight * 8);
-    }
-}
-
-void PutTile(uint thread, uint start, uint eights, uint4 next[each])
-{
-    [unroll]
-    for (uint i = 0; i < each; i++)
-    {
-        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * eights - 1);
-        StoreShared(tiles[tileStart + start + number + number / eights], next[i], NON_PRIVATE);
-    }
-}
-
-// A thread has four entries of row lane / 4 of a matrix, and four of row lane / 4 + 8, in the same columns. Either the
-// device distributes them like this itself, wherever they lie in these rows, or they are exchanged through shared
-// memory. To find out, this loads a left factor and an accumulator with the numbers of their positions.
-bool LocateEntries()
-{
-    const uint4 numbers = lane * 8 + uint4(0, 2, 4, 6);
-    StoreShared(tiles[own + lane], f32tof16((float4)numbers) | f32tof16((float4)numbers + 1) << 16, NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    const LeftMatrix left = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    [unroll]
-    for (uint i = 0; i < 2; i++)
-        StoreShared(tiles[own + lane * 2 + i], asuint((float)(lane * 8 + i * 4) + float4(0, 1, 2, 3)), NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    const SumMatrix sum = LoadSums(tiles[own], 0, 4, NON_PRIVATE);
-    const float2x4 found = ENTRIES(Extracted, sum), inLeft = ENTRIES(ExtractedLeft, left);
-    columns = (uint4)found[0] % 16;
-    const float4 first = (float4)(lane / 4 * 16 + columns);
-    const bool4 differ = found[0] != first | found[1] != first + 128 | inLeft[0] != first | inLeft[1] != first + 128;
-    const bool areDirect = !WaveActiveAnyTrue(any(differ));
-    if (!areDirect)
-        columns = lane % 4 * 4 + uint4(0, 1, 2, 3);
-    return areDirect;
-}
-
-// A thread's entries of the products with a tile, of which `j` numbers the matrix. They pass through shared memory
-// unless they are direct, and there is a single slice.
-float2x4 ProductsOfThread(Matrices m, bool areDirect, uint j)
-{
-    float2x4 total = (float2x4)0.0f;
-#if SLICES == 1
-    if (areDirect)
-        return ENTRIES(Extracted, m.products[j]);
-    ControlBarrier(3, 3, EXCHANGED);
-    StoreSums(tiles[own], m.products[j], 0, 4, NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    j = 0;
-#endif
-    [unroll]
-    for (uint other = 0; other < SLICES; other++)
-    {
-        const uint first = own + (other - slice) * ownEach + j * matrixSize;
-        const SumMatrix sum = LoadSums(tiles[first], 0, 4, NON_PRIVATE);
-        if (areDirect)
-            total += ENTRIES(Extracted, sum);
-        else
-            total += float2x4(asfloat(LoadShared(tiles[first + lane], NON_PRIVATE)),
-                asfloat(LoadShared(tiles[first + 32 + lane], NON_PRIVATE)));
-    }
-    return total;
-}
-
-// The left factor that consists of all threads' entries
-LeftMatrix LeftOf(bool areDirect, float2x4 entries)
-{
-    LeftMatrix left = FilledLeft((float16_t)0.0f);
-    left = InsertedLeft((float16_t)entries[0][0], left, 0);
-    left = InsertedLeft((float16_t)entries[0][1], left, 1);
-    left = InsertedLeft((float16_t)entries[0][2], left, 2);
-    left = InsertedLeft((float16_t)entries[0][3], left, 3);
-    left = InsertedLeft((float16_t)entries[1][0], left, 4);
-    left = InsertedLeft((float16_t)entries[1][1], left, 5);
-    left = InsertedLeft((float16_t)entries[1][2], left, 6);
-    left = InsertedLeft((float16_t)entries[1][3], left, 7);
-    if (!areDirect)
-    {
-        // Of two neighbors, one stores eight entries of the first row, the other of the second.
-        const uint4 first = f32tof16(entries[0]), second = f32tof16(entries[1]);
-        const uint2 halves[2] = { first.xz | first.yw << 16, second.xz | second.yw << 16 };
-        const uint2 other = OfLane(lane % 2 == 1 ? halves[0] : halves[1], lane ^ 1);
-        ControlBarrier(3, 3, EXCHANGED);
-        StoreShared(tiles[own + lane % 2 * 16 + lane / 2],
-            lane % 2 == 1 ? uint4(other, halves[1]) : uint4(halves[0], other), NON_PRIVATE);
-        ControlBarrier(3, 3, EXCHANGED);
-        left = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
-    }
-    return left;
-}
-
-// A wave's slice of 16 queries, zero beyond the last. All queries of the group pass through shared memory.
-void LoadQueries(inout Matrices m, uint thread)
-{
-    [unroll]
-    for (uint i = 0; i < ROWS * keyEights; i += NUM_THREADS)
-    {
-        const uint number = min(thread + i, ROWS * keyEights - 1), row = firstRow + number / keyEights,
-            eight = number % keyEights;
-        uint4 some = uint4(0, 0, 0, 0);
-        if (row < Rows() && eight < QUERY_EIGHTS)
-            some = QueryVector(row, eight * 8);
-        StoreShared(tiles[number + number / keyEights], some, NON_PRIVATE);
-    }
-    ControlBarrier(2, 2, EXCHANGED);
-    [unroll]
-    for (uint d = 0; d < QUERY_SIXTEENS; d++)
-        m.queries[d] = LoadLeft(tiles[(waveRow - firstRow) * (keyEights + 1) + (slice * QUERY_SIXTEENS + d) * 2], 0,
-            keyEights + 1, NON_PRIVATE);
-}
-
-// Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
-void FollowScores(inout Matrices m, float2x4 scores[KEY_SIXTEENS])
-{
-    float2 most = asfloat(uint2(0xff800000, 0xff800000));
-    uint i;
-    [unroll]
-    for (uint j = 0; j < KEY_SIXTEENS; j++)
-        [unroll]
-        for (i = 0; i < 8; i++)
-            if (scores[j][i / 4][i % 4] > most[i / 4])
-                most[i / 4] = scores[j][i / 4][i % 4];
-    most = max(most, asfloat(OfLane(asuint(most), lane ^ 1)));
-    most = max(most, asfloat(OfLane(asuint(most), lane ^ 2)));
-    float2 factors;
-    [unroll]
-    for (i = 0; i < 2; i++)
-    {
-        const float shift = max(most[i] - ROOM, shifts[i]);
-        factors[i] = shift == shifts[i] ? 1.0f : Weight(shifts[i] - shift);
-        shifts[i] = shift;
-    }
-    sums *= factors;
-    ControlBarrier(3, 3, EXCHANGED);
-    StoreShared(tiles[own + lane], asuint(factors.xxxx), NON_PRIVATE);
-    StoreShared(tiles[own + 32 + lane], asuint(factors.yyyy), NON_PRIVATE);
-    ControlBarrier(3, 3, EXCHANGED);
-    const SumMatrix ofRows = LoadSums(tiles[own], 0, 4, NON_PRIVATE);
-    [unroll]
-    for (uint c = 0; c < VALUE_SIXTEENS; c++)
-    {
-        const float2x4 scaled = ENTRIES(Extracted, m.mixed[c]) * ENTRIES(Extracted, ofRows);
-        m.mixed[c] = Inserted(scaled[0][0], m.mixed[c], 0);
-        m.mixed[c] = Inserted(scaled[0][1], m.mixed[c], 1);
-        m.mixed[c] = Inserted(scaled[0][2], m.mixed[c], 2);
-        m.mixed[c] = Inserted(scaled[0][3], m.mixed[c], 3);
-        m.mixed[c] = Inserted(scaled[1][0], m.mixed[c], 4);
-        m.mixed[c] = Inserted(scaled[1][1], m.mixed[c], 5);
-        m.mixed[c] = Inserted(scaled[1][2], m.mixed[c], 6);
-        m.mixed[c] = Inserted(scaled[1][3], m.mixed[c], 7);
-    }
-}
-
-// The weights of 16 rows, relative to their shifts
-void MakeWeights(float2x4 scores[KEY_SIXTEENS], out float2x4 weights[KEY_SIXTEENS], out float2 added)
-{
-    added = float2(0, 0);
-    [unroll]
-    for (uint j = 0; j < KEY_SIXTEENS; j++)
-        [unroll]
-        for (uint i = 0; i < 8; i++)
-        {
-            weights[j][i / 4][i % 4] = Weight(scores[j][i / 4][i % 4] - shifts[i / 4]);
-            added[i / 4] += weights[j][i / 4][i % 4];
-        }
-}
-
-// Makes weights of 16 rows from their products with the keys of a tile. The softmax is online: weights are relative to
-// e^shift. The shift follows the running maximum of a row only when that has grown too far, and only then are the
-// accumulators rescaled.
-void WeighKeys(inout Matrices m, bool areDirect, bool within)
-{
-    float2x4 scores[KEY_SIXTEENS], weights[KEY_SIXTEENS];
-    uint j;
-    [unroll]
-    for (j = 0; j < KEY_SIXTEENS; j++)
-        scores[j] = ProductsOfThread(m, areDirect, j);
-#if SLICES > 1
-    ControlBarrier(2, 2, EXCHANGED);  // from here on, waves use their shared memory themselves
-#endif
-    [unroll]
-    for (j = 0; j < KEY_SIXTEENS; j++)
-        [unroll]
-        for (uint i = 0; i < 8; i++)
-            scores[j][i / 4][i % 4] = ScoreOf(within, RowAt(min(RowOfThread(i / 4), Rows() - 1)),
-                firstKey + j * 16 + columns[i % 4], endKey, scores[j][i / 4][i % 4]);
-    float2 added;
-    MakeWeights(scores, weights, added);
-    if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // or is NaN
-    {
-        FollowScores(m, scores);
-        MakeWeights(scores, weights, added);
-    }
-    sums += added;
-    [unroll]
-    for (j = 0; j < KEY_SIXTEENS; j++)
-        m.weights[j] = LeftOf(areDirect, weights[j]);
-}
-
-// Processes keys from number `firstKey` on, tile by tile: only whole tiles if `within`, else all keys to the end. With
-// several slices, partial products pass through shared memory.
-void Mix(inout Matrices m, uint thread, bool areDirect, bool within)
-{
-    [loop]
-    for (; firstKey + (within ? TILE_KEYS : 1) <= endKey; firstKey += TILE_KEYS)
-    {
-        // without this test, compilers sink loads to where they are used
-        const bool goesOn = firstKey + TILE_KEYS < endKey;
-        uint j, c;
-        PutTile(thread, 0, keyEights, nextKeys);
-#if SLICES == 1
-        PutTile(thread, valueStart, valueEights, nextValues);
-#endif
-        ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
-        if (goesOn)
-        {
-            FetchKeys(thread, firstKey + TILE_KEYS);
-#if SLICES == 1
-            FetchValues(thread, firstKey + TILE_KEYS);
-#endif
-        }
-        // Products with several matrices of keys take turns, since each waits for the one before it.
-        [unroll]
-        for (j = 0; j < KEY_SIXTEENS; j++)
-            m.products[j] = Filled(0.0f);
-        [unroll]
-        for (uint d = 0; d < QUERY_SIXTEENS; d++)
-            [unroll]
-            for (j = 0; j < KEY_SIXTEENS; j++)
-            {
-                const RightMatrix keys = LoadRight(tiles[tileStart + j * 16 * (keyEights + 1)
-                    + (slice * QUERY_SIXTEENS + d) * 2], 1, keyEights + 1, NON_PRIVATE);
-                m.products[j] = MultiplyAdd(m.queries[d], keys, m.products[j]);
-            }
-#if SLICES > 1
-        [unroll]
-        for (j = 0; j < KEY_SIXTEENS; j++)
-            StoreSums(tiles[own + j * matrixSize], m.products[j], 0, 4, NON_PRIVATE);
-        PutTile(thread, valueStart, valueEights, nextValues);
-        ControlBarrier(2, 2, EXCHANGED);
-        if (goesOn)
-            FetchValues(thread, firstKey + TILE_KEYS);
-#endif
-        WeighKeys(m, areDirect, within);
-        [unroll]
-        for (j = 0; j < KEY_SIXTEENS; j++)
-            [unroll]
-            for (c = 0; c < VALUE_SIXTEENS; c++)
-            {
-                const RightMatrix values = LoadRight(tiles[tileStart + valueStart + j * 16 * (valueEights + 1)
-                    + (slice * VALUE_SIXTEENS + c) * 2], 0, valueEights + 1, NON_PRIVATE);
-                m.mixed[c] = MultiplyAdd(m.weights[j], values, m.mixed[c]);
-            }
-#if SLICES == 1
-        tileStart = tileSize - tileStart;
-#endif
-    }
-}
-
-// Stores the means of 16 rows: the weighted sums, divided. They pass through the wave's part of shared memory, 16 x 16
-// at a time, of which each thread stores four columns of two rows.
-void StoreMeans(Matrices m)
-{
-    sums += asfloat(OfLane(asuint(sums), lane ^ 1));
-    sums += asfloat(OfLane(asuint(sums), lane ^ 2));
-    bool isNonFinite = false;
-    uint c, n;
-#if SPLIT_KV
-    [unroll]
-    for (n = 0; n < 2; n++)
-    {
-        if (slice == 0 && lane % 4 == 0 && RowOfThread(n) < Rows())
-            StorePart(RowOfThread(n), shifts[n], sums[n]);
-        sums[n] = isnan(sums[n]) ? sums[n] : 1;  // as all means of that row will be NaN
-    }
-#endif
-    [unroll]
-    for (c = 0; c < VALUE_SIXTEENS; c++)
-    {
-        ControlBarrier(3, 3, EXCHANGED);
-        StoreSums(tiles[own], m.mixed[c], 0, 4, NON_PRIVATE);
-        ControlBarrier(3, 3, EXCHANGED);
-        const uint column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
-        [unroll]
-        for (n = 0; n < 2; n++)
-        {
-            const float4 means = asfloat(LoadShared(tiles[own + n * 32 + lane], NON_PRIVATE)) / sums[n];
-            if (RowOfThread(n) < Rows() && column < VALUE_EIGHTS * 8)
-            {
-                StoreFour(PositionOfResult(RowOfThread(n)) + column, means);
-                isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
-            }
-        }
-    }
-    if (isNonFinite)
-    {
-        [loop]
-        for (n = 0; n < 2; n++)
-            [loop]
-            for (c = 0; RowOfThread(n) < Rows() && c < VALUE_SIXTEENS; c++)
-                StoreWithoutMasked(RowOfThread(n), (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4, 4, shifts[n],
-                    sums[n]);
-    }
-}
-
-// Computes a block of rows, 16 per wave, against all their keys or a part of them, tile by tile
-void Attend(uint item, uint thread)
-{
-    // With WaveGetLaneIndex, DXC would run its legalization passes, which take as long as all others.
-    lane = WavePrefixCountBits(true);
-    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-    FindGroup(item);
-#if SPLIT_KV
-    if (part >= Parts())
-        return;
-#else
-    if (part > 0)
-        return;
-#endif
-    slice = wave % SLICES;
-    waveRow = firstRow + wave / SLICES * 16;
-    own = ownStart + wave * ownEach;
-    firstKey = FIRST_KEY;
-    endKey = EndOfKeys();
-    FetchKeys(thread, firstKey);
-    FetchValues(thread, firstKey);
-    const bool areDirect = LocateEntries();
-    ControlBarrier(2, 2, EXCHANGED);
-    Matrices m;
-    LoadQueries(m, thread);
-    shifts = float2(LOWEST, LOWEST);
-    sums = float2(0, 0);
-    [unroll]
-    for (uint c = 0; c < VALUE_SIXTEENS; c++)
-        m.mixed[c] = Filled(0.0f);
-    ControlBarrier(2, 2, EXCHANGED);
-    if (areDirect)  // copies, since tests in the loop cost a twentieth to a tenth of the speed
-    {
-#if SLICES == 1
-        Mix(m, thread, true, true);
-#endif
-        Mix(m, thread, true, false);
-    }
-    else
-        Mix(m, thread, false, false);
-    StoreMeans(m);
-}
-#elif FEW_QUERIES
-static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys, or parts, that the group works on side by side
+// of a key that a thread loads
+static const uint KEY_VECTORS = (QUERY_FOURS * 4 + LANES * VECTOR - 1) / (LANES * VECTOR);
+static const uint VALUE_VECTORS = (VALUE_FOURS * 4 + LANES * VECTOR - 1) / (LANES * VECTOR);
+static const uint MOST_VECTORS = KEY_VECTORS > VALUE_VECTORS ? KEY_VECTORS : VALUE_VECTORS;
+// keys, or parts, loaded at once
+static const uint KEY_FETCHES = COMBINE || MOST_VECTORS == 1 ? 4 : MOST_VECTORS == 2 ? 2 : 1;
+static const uint STRANDS = NUM_THREADS / LANES;  // keys, or parts, that the group works on side by side
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
 static const uint COLUMNS = VALUE_VECTORS * VECTOR;  // of the values, of a thread
 static const uint EACH = COMBINE || COLUMNS > ROWS * KEY_FETCHES ? COLUMNS : ROWS * KEY_FETCHES;
@@ -1493,7 +989,7 @@ groupshared float2 relative[STRANDS];  // what weights are relative to, and thei
 // vector starts
 uint2 PlaceOf(uint thread, uint first, uint u, uint j)
 {
-    return uint2(first + u * STRANDS + thread / KEY_THREADS, (thread % KEY_THREADS + j * KEY_THREADS) * VECTOR);
+    return uint2(first + u * STRANDS + thread / LANES, (thread % LANES + j * LANES) * VECTOR);
 }
 
 #if !COMBINE
@@ -1525,8 +1021,8 @@ void KeepKeys(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][KEY_VEC
         {
             const uint2 place = PlaceOf(thread, first, u, j);
             if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentKeySizes[0][3])
-                outputPresentKeyTensor[(FirstOf(layout, HeadOfKeys(origin)) + place.x * (uint)layout[3] + place.y)
-                    / VECTOR] = some[u][j];
+                outputPresentKeyTensor[(FirstOf(layout, headOfKeys) + place.x * (uint)layout[3] + place.y) / VECTOR] =
+                    some[u][j];
         }
 }
 #endif
@@ -1557,21 +1053,20 @@ void KeepValues(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][VALUE
         {
             const uint2 place = PlaceOf(thread, first, u, j);
             if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentValueSizes[0][3])
-                outputPresentValueTensor[(FirstOf(layout, HeadOfKeys(origin)) + place.x * (uint)layout[3] + place.y)
-                    / VECTOR] = some[u][j];
+                outputPresentValueTensor[(FirstOf(layout, headOfKeys) + place.x * (uint)layout[3] + place.y) / VECTOR] =
+                    some[u][j];
         }
 }
 #endif
 #endif
 
 // Computes some queries of the heads that share keys, over one part of these, or combines the parts of a query. Each
-// strand of KEY_THREADS threads has keys and values, or parts, of its own. The softmax is online: weighted sums are
-// relative to the greatest score so far.
+// strand of LANES threads has keys and values, or parts, of its own. The softmax is online: weighted sums are relative
+// to the greatest score so far.
 void Attend(uint item, uint thread)
 {
     FindGroup(item);
-    const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS,
-        valueSize = (uint)keptPresentValueSizes[0][3];
+    const uint lane = thread % LANES, strand = thread / LANES, valueSize = (uint)keptPresentValueSizes[0][3];
     uint q, j, e, u, c;
     float greatest[ROWS], sums[ROWS], mixed[ROWS * COLUMNS];
     [unroll]
@@ -1586,15 +1081,15 @@ void Attend(uint item, uint thread)
 #if COMBINE
     const uint begin = 0, end = part > 0 ? 0 : Parts();
 #else
-    const uint begin = part * KEYS_PER_SPLIT, end = min(begin + KEYS_PER_SPLIT, (uint)keptPresentKeySizes[0][2]),
-        counted = KeysOf(origin);
+    const uint begin = FIRST_KEY, end = min((uint)keptPresentKeySizes[0][2], SPLIT_KV ? begin + KEYS_PER_SPLIT : ~0u),
+        counted = EndOfKeys(origin);
     float queries[ROWS][KEY_VECTORS * VECTOR];
     [unroll]
     for (q = 0; q < ROWS; q++)
         [unroll]
         for (j = 0; j < KEY_VECTORS; j++)
         {
-            const uint element = (lane + j * KEY_THREADS) * VECTOR;
+            const uint element = (lane + j * LANES) * VECTOR;
             uint4 some = (uint4)0;
             if (element < (uint)keptQuerySizes[0][3])
                 some = QueryVector(min(firstRow + q, Rows() - 1), element);
@@ -1625,12 +1120,11 @@ void Attend(uint item, uint thread)
             counts[u] = asfloat(own.y);
             [unroll]
             for (j = 0; j < VALUE_VECTORS; j++)
-                values[u][j] = scratch[position / 4 + min(lane + j * KEY_THREADS, valueSize / 4 - 1)];
+                values[u][j] = scratch[position / 4 + min(lane + j * LANES, valueSize / 4 - 1)];
         }
 #else
         FetchValues(thread, first, end, values);
-        // Dot products of queries and keys. A thread has every KEY_THREADS-th vector of a key; one thread adds up the
-        // lanes.
+        // Dot products of queries and keys. A thread has every LANES-th vector of a key; one thread adds up the lanes.
         [unroll]
         for (u = 0; u < KEY_FETCHES; u++)
             [unroll]
@@ -1651,8 +1145,8 @@ void Attend(uint item, uint thread)
         {
             float total = 0;
             [unroll]
-            for (j = 0; j < KEY_THREADS; j++)  // threads start at different lanes to avoid bank conflicts
-                total += held[i * KEY_THREADS + (j + i * KEY_THREADS / 32) % KEY_THREADS];
+            for (j = 0; j < LANES; j++)  // threads start at different lanes to avoid bank conflicts
+                total += held[i * LANES + (j + i * LANES / 32) % LANES];
             List at = RowAt(min(firstRow + i / TILE_KEYS, Rows() - 1));
             const uint number = first + i % TILE_KEYS;
             at.entries[3] = (int)min(number, end - 1);
@@ -1712,8 +1206,7 @@ void Attend(uint item, uint thread)
         relative[strand] = float2(greatest[q], sums[q]);
         [unroll]
         for (c = 0; c < COLUMNS; c++)
-            held[strand * KEY_THREADS * COLUMNS + (c / VECTOR * KEY_THREADS + lane) * VECTOR + c % VECTOR] =
-                mixed[q * COLUMNS + c];
+            held[strand * LANES * COLUMNS + (c / VECTOR * LANES + lane) * VECTOR + c % VECTOR] = mixed[q * COLUMNS + c];
         GroupMemoryBarrierWithGroupSync();
         float most = asfloat(0xff800000), sum = 0;
         uint s;
@@ -1721,13 +1214,12 @@ void Attend(uint item, uint thread)
             most = max(most, relative[s].x);
         for (s = 0; s < STRANDS; s++)
             sum += relative[s].y * Weight(relative[s].x - ShiftOf(most));
-        const uint position = PositionOfResult(min(firstRow + q, Rows() - 1));
         for (uint column = thread; column < valueSize && firstRow + q < Rows(); column += NUM_THREADS)
         {
             float total = 0;
             for (s = 0; s < STRANDS; s++)
-                total += held[s * KEY_THREADS * COLUMNS + column] * Weight(relative[s].x - ShiftOf(most));
-            Store(position + column, SPLIT_KV ? total : total / sum);
+                total += held[s * LANES * COLUMNS + column] * Weight(relative[s].x - ShiftOf(most));
+            Store(firstRow + q, column, 1, SPLIT_KV ? total : total / sum);
         }
 #if SPLIT_KV
         if (thread == 0 && firstRow + q < Rows())
@@ -1736,38 +1228,411 @@ void Attend(uint item, uint thread)
     }
 }
 #else
-static const uint KEYS = 4 * ROW_THREADS;  // of a tile: each thread of a row has four
-static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries and keys, then keys of values
-static const uint threadRows = ROWS * ROW_THREADS / NUM_THREADS;
-static const uint valueColumns = ROW_THREADS * VALUE_VECTOR * VALUE_VECTORS;
-static const uint pitch = (ROWS + KEYS) / 4 + 1, weightPitch = ROWS / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint valuePitch = valueColumns / 4;
-static const uint rowLoads = ((ROWS + KEYS) * DEPTH / VECTOR + NUM_THREADS - 1) / NUM_THREADS;
-static const uint valueLoads = (DEPTH * valueColumns / VECTOR + NUM_THREADS - 1) / NUM_THREADS;
+#if COOPERATIVE_MATRIX
+#define SLICES LANES  // of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
+static const uint QUERY_EIGHTS = QUERY_FOURS / 2, VALUE_EIGHTS = VALUE_FOURS / 2;
+static const uint KEY_SIXTEENS = TILE_KEYS / 16, OWN_ROWS = 2, OWN_FOURS = KEY_SIXTEENS;
+static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
+static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
+static const uint OWN_COLUMNS = 4, BLOCKS = VALUE_SIXTEENS, GROUP_COLUMNS = VALUE_SIXTEENS * SLICES * 16;
 
-typedef vector<float, VALUE_VECTOR> Columns;
+// A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
+// rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
+typedef vk::integral_constant<uint, 16> Sixteen;
+typedef vk::integral_constant<uint, 16> Deep;
+typedef vk::integral_constant<uint, 3> OfWave;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Deep, vk::integral_constant<uint, 0> > LeftMatrix;
+typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
+typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
+[[vk::ext_instruction(80)]] SumMatrix Filled(float entry);  // OpCompositeConstruct
+[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum);
+
+// Accesses that exchange data between threads are marked NonPrivate: the Vulkan memory model's barriers order no
+// others.
+#define NON_PRIVATE 0x20  // memory operands: NonPrivatePointer
+#define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
+[[vk::ext_instruction(61)]] uint4 LoadShared([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
+// Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
+[[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4457)]] RightMatrix LoadRight([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+[[vk::ext_instruction(4458)]] void StoreSums([[vk::ext_reference]] uint4 to, SumMatrix sums, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+// scopes: 2 is the group, 3 the wave
+[[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
+// SubgroupId: the wave's index in its group
+[[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
+[[vk::ext_instruction(4457)]] SumMatrix LoadSums([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
+    [[vk::ext_literal]] uint operands);
+// A thread holds eight entries of a matrix; which ones depends on the device.
+[[vk::ext_instruction(81)]] float Extracted(SumMatrix sums, [[vk::ext_literal]] uint number);
+[[vk::ext_instruction(81)]] float16_t ExtractedLeft(LeftMatrix left, [[vk::ext_literal]] uint number);
+[[vk::ext_instruction(82)]] SumMatrix Inserted(float entry, SumMatrix sums, [[vk::ext_literal]] uint number);
+[[vk::ext_instruction(80)]] LeftMatrix FilledLeft(float16_t entry);
+[[vk::ext_instruction(82)]] LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, [[vk::ext_literal]] uint number);
+#define ENTRIES(extract, matrix) \
+    float2x4(extract(matrix, 0), extract(matrix, 1), extract(matrix, 2), extract(matrix, 3), \
+    extract(matrix, 4), extract(matrix, 5), extract(matrix, 6), extract(matrix, 7))
+
+// Shared memory: tiles of keys and of values, their rows padded by a vector to avoid bank conflicts, and 16 x 16 floats
+// per wave. The queries pass through it first. With one slice, tiles are double-buffered: the next one is
+// stored while other waves still read the current one, which takes one barrier per tile instead of two. With several,
+// there is room for one tile, and a wave's floats are its products of a step.
+static const uint keyEights = 2 * SLICES * QUERY_SIXTEENS, valueEights = 2 * SLICES * VALUE_SIXTEENS;  // of a row
+static const uint valueStart = TILE_KEYS * (keyEights + 1), tileSize = valueStart + TILE_KEYS * (valueEights + 1);
+static const uint ownStart = SLICES == 1 ? 2 * tileSize : tileSize, matrixSize = 64;
+static const uint ownEach = SLICES == 1 ? matrixSize : KEY_SIXTEENS * matrixSize;
+static const uint ownEnd = ownStart + NUM_THREADS / 32 * ownEach;
+static const uint queriesSize = ROWS * (keyEights + 1);
+groupshared uint4 tiles[ownEnd > queriesSize ? ownEnd : queriesSize];
+static const uint each = (TILE_KEYS * (keyEights > valueEights ? keyEights : valueEights) + NUM_THREADS - 1)
+    / NUM_THREADS;
+
+static uint lane, waveRow, slice, own;  // of the thread; of its wave: the first row, the slice, its part of `tiles`
+static uint tileStart = 0;  // in `tiles`
+static uint4 columns;  // of the thread's entries
+static uint4 nextKeys[each], nextValues[each];  // the thread's share of the next tile
+static float4 scores[OWN_ROWS][OWN_FOURS];
+static float shifts[OWN_ROWS], sums[OWN_ROWS];  // of rows: what weights are relative to, and their sums
+struct State  // a parameter, since matrices cannot be static
+{
+    LeftMatrix queries[QUERY_SIXTEENS];
+    SumMatrix mixed[VALUE_SIXTEENS];  // weighted values
+};
+
+// Of 16 rows, a thread has row lane / 4 and row lane / 4 + 8, in four of the columns of each matrix.
+#define OwnRow(r) (waveRow + (r) * 8 + lane / 4)
+#define OwnKeys(f) ((f) * 16 + columns)
+#define OwnColumn(block) ((slice * VALUE_SIXTEENS + (block)) * 16 + lane % 4 * 4)
+
+// A thread's share of the next tile. Beyond the last key it repeats that one, with a weight of 0.
+void FetchKeys(uint thread, uint first)
+{
+    [unroll]
+    for (uint i = 0; i < each; i++)
+    {
+        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * keyEights - 1), eight = number % keyEights;
+        nextKeys[i] = uint4(0, 0, 0, 0);
+        if (eight < QUERY_EIGHTS)
+            nextKeys[i] = KeyVector(min(first + number / keyEights, max(endKey, 1) - 1), eight * 8);
+    }
+}
+
+void FetchValues(uint thread, uint first)
+{
+    [unroll]
+    for (uint i = 0; i < each; i++)
+    {
+        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * valueEights - 1), eight = number % valueEights;
+        nextValues[i] = uint4(0, 0, 0, 0);
+        if (eight < VALUE_EIGHTS)
+            nextValues[i] = ValueVector(min(first + number / valueEights, max(endKey, 1) - 1), eight * 8);
+    }
+}
+
+void PutTile(uint thread, uint start, uint eights, uint4 next[each])
+{
+    [unroll]
+    for (uint i = 0; i < each; i++)
+    {
+        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * eights - 1);
+        StoreShared(tiles[tileStart + start + number + number / eights], next[i], NON_PRIVATE);
+    }
+}
+
+// A thread has four entries of row lane / 4 of a matrix, and four of row lane / 4 + 8, in the same columns. Either the
+// device distributes them like this itself, wherever they lie in these rows, or they are exchanged through shared
+// memory, as those of several slices are. To find out, this loads a left factor and an accumulator with the numbers of
+// their positions.
+bool LocateEntries()
+{
+    const uint4 numbers = lane * 8 + uint4(0, 2, 4, 6);
+    StoreShared(tiles[own + lane], f32tof16((float4)numbers) | f32tof16((float4)numbers + 1) << 16, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    const LeftMatrix left = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    [unroll]
+    for (uint i = 0; i < 2; i++)
+        StoreShared(tiles[own + lane * 2 + i], asuint((float)(lane * 8 + i * 4) + float4(0, 1, 2, 3)), NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    const SumMatrix sum = LoadSums(tiles[own], 0, 4, NON_PRIVATE);
+    const float2x4 found = ENTRIES(Extracted, sum), inLeft = ENTRIES(ExtractedLeft, left);
+    columns = (uint4)found[0] % 16;
+    const float4 first = (float4)(lane / 4 * 16 + columns);
+    const bool4 differ = found[0] != first | found[1] != first + 128 | inLeft[0] != first | inLeft[1] != first + 128;
+    const bool areDirect = SLICES == 1 && !WaveActiveAnyTrue(any(differ));
+    if (!areDirect)
+        columns = lane % 4 * 4 + uint4(0, 1, 2, 3);
+    return areDirect;
+}
+
+// A thread's entries of the products with matrix `j` of the keys of a tile, over all slices
+float2x4 EntriesOf(SumMatrix products, bool areDirect, uint j)
+{
+    if (areDirect)
+        return ENTRIES(Extracted, products);
+#if SLICES == 1
+    ControlBarrier(3, 3, EXCHANGED);
+    StoreSums(tiles[own], products, 0, 4, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    j = 0;
+#endif
+    float2x4 total = (float2x4)0.0f;
+    [unroll]
+    for (uint other = 0; other < SLICES; other++)
+        [unroll]
+        for (uint r = 0; r < 2; r++)
+            total[r] += asfloat(LoadShared(tiles[own + (other - slice) * ownEach + j * matrixSize + r * 32 + lane],
+                NON_PRIVATE));
+    return total;
+}
+
+// The left factor that consists of all threads' entries
+LeftMatrix LeftOf(bool areDirect, float2x4 entries)
+{
+    LeftMatrix left = FilledLeft((float16_t)0.0f);
+    left = InsertedLeft((float16_t)entries[0][0], left, 0);
+    left = InsertedLeft((float16_t)entries[0][1], left, 1);
+    left = InsertedLeft((float16_t)entries[0][2], left, 2);
+    left = InsertedLeft((float16_t)entries[0][3], left, 3);
+    left = InsertedLeft((float16_t)entries[1][0], left, 4);
+    left = InsertedLeft((float16_t)entries[1][1], left, 5);
+    left = InsertedLeft((float16_t)entries[1][2], left, 6);
+    left = InsertedLeft((float16_t)entries[1][3], left, 7);
+    if (!areDirect)
+    {
+        ControlBarrier(3, 3, EXCHANGED);
+        const uint4 halves[2] = { f32tof16(entries[0]), f32tof16(entries[1]) };
+        StoreWord(tiles[own + 0 + lane / 2][lane % 2 * 2 + 0], halves[0][0] | halves[0][1] << 16, NON_PRIVATE);
+        StoreWord(tiles[own + 0 + lane / 2][lane % 2 * 2 + 1], halves[0][2] | halves[0][3] << 16, NON_PRIVATE);
+        StoreWord(tiles[own + 16 + lane / 2][lane % 2 * 2 + 0], halves[1][0] | halves[1][1] << 16, NON_PRIVATE);
+        StoreWord(tiles[own + 16 + lane / 2][lane % 2 * 2 + 1], halves[1][2] | halves[1][3] << 16, NON_PRIVATE);
+        ControlBarrier(3, 3, EXCHANGED);
+        left = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
+    }
+    return left;
+}
+
+// A wave's slice of 16 queries, zero beyond the last. All queries of the group pass through shared memory.
+void LoadQueries(inout State state, uint thread)
+{
+    [unroll]
+    for (uint i = 0; i < ROWS * keyEights; i += NUM_THREADS)
+    {
+        const uint number = min(thread + i, ROWS * keyEights - 1), row = firstRow + number / keyEights,
+            eight = number % keyEights;
+        uint4 some = uint4(0, 0, 0, 0);
+        if (row < Rows() && eight < QUERY_EIGHTS)
+            some = QueryVector(row, eight * 8);
+        StoreShared(tiles[number + number / keyEights], some, NON_PRIVATE);
+    }
+    ControlBarrier(2, 2, EXCHANGED);
+    [unroll]
+    for (uint d = 0; d < QUERY_SIXTEENS; d++)
+        state.queries[d] = LoadLeft(tiles[(waveRow - firstRow) * (keyEights + 1) + (slice * QUERY_SIXTEENS + d) * 2], 0,
+            keyEights + 1, NON_PRIVATE);
+}
+
+void Scale(inout State state, float factors[OWN_ROWS])
+{
+    ControlBarrier(3, 3, EXCHANGED);
+    [unroll]
+    for (uint r = 0; r < 2; r++)
+        StoreShared(tiles[own + r * 32 + lane], asuint((float4)factors[r]), NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    const SumMatrix ofRows = LoadSums(tiles[own], 0, 4, NON_PRIVATE);
+    [unroll]
+    for (uint c = 0; c < VALUE_SIXTEENS; c++)
+    {
+        const float2x4 scaled = ENTRIES(Extracted, state.mixed[c]) * ENTRIES(Extracted, ofRows);
+        state.mixed[c] = Inserted(scaled[0][0], state.mixed[c], 0);
+        state.mixed[c] = Inserted(scaled[0][1], state.mixed[c], 1);
+        state.mixed[c] = Inserted(scaled[0][2], state.mixed[c], 2);
+        state.mixed[c] = Inserted(scaled[0][3], state.mixed[c], 3);
+        state.mixed[c] = Inserted(scaled[1][0], state.mixed[c], 4);
+        state.mixed[c] = Inserted(scaled[1][1], state.mixed[c], 5);
+        state.mixed[c] = Inserted(scaled[1][2], state.mixed[c], 6);
+        state.mixed[c] = Inserted(scaled[1][3], state.mixed[c], 7);
+    }
+}
+
+// Combines what the four threads of a row have: its maximum or its sum
+void OverRow(bool isSum, inout float some[OWN_ROWS])
+{
+    [unroll]
+    for (uint distance = 1; distance < 3; distance++)
+        [unroll]
+        for (uint r = 0; r < OWN_ROWS; r++)
+        {
+            const uint other = lane ^ distance;
+            const float found = asfloat(WaveReadLaneAt(asuint(some[r]), other));
+            some[r] = isSum ? some[r] + found : max(some[r], found);
+        }
+}
+
+// Whether the thread has entries of matrices without an exchange
+bool Begin(inout State state, inout uint thread)
+{
+    // With WaveGetLaneIndex, DXC would run its legalization passes, which take as long as all others.
+    lane = WavePrefixCountBits(true);
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
+    slice = wave % SLICES;
+    waveRow = firstRow + wave / SLICES * 16;
+    own = ownStart + wave * ownEach;
+    FetchKeys(thread, firstKey);
+    FetchValues(thread, firstKey);
+    const bool areDirect = LocateEntries();
+    ControlBarrier(2, 2, EXCHANGED);
+    LoadQueries(state, thread);
+    [unroll]
+    for (uint c = 0; c < VALUE_SIXTEENS; c++)
+        state.mixed[c] = Filled(0.0f);
+    ControlBarrier(2, 2, EXCHANGED);
+    return areDirect;
+}
+
+// With several slices, partial products pass through shared memory.
+void MultiplyKeys(inout State state, uint thread, bool areDirect)
+{
+    // without this test, compilers sink loads to where they are used
+    const bool goesOn = firstKey + TILE_KEYS < endKey;
+    uint j;
+    PutTile(thread, 0, keyEights, nextKeys);
+#if SLICES == 1
+    PutTile(thread, valueStart, valueEights, nextValues);
+#endif
+    ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
+    if (goesOn)
+    {
+        FetchKeys(thread, firstKey + TILE_KEYS);
+#if SLICES == 1
+        FetchValues(thread, firstKey + TILE_KEYS);
+#endif
+    }
+    // Products with several matrices of keys take turns, since each waits for the one before it.
+    SumMatrix products[KEY_SIXTEENS];
+    [unroll]
+    for (j = 0; j < KEY_SIXTEENS; j++)
+        products[j] = Filled(0.0f);
+    [unroll]
+    for (uint d = 0; d < QUERY_SIXTEENS; d++)
+        [unroll]
+        for (j = 0; j < KEY_SIXTEENS; j++)
+        {
+            const RightMatrix keys = LoadRight(tiles[tileStart + j * 16 * (keyEights + 1)
+                + (slice * QUERY_SIXTEENS + d) * 2], 1, keyEights + 1, NON_PRIVATE);
+            products[j] = MultiplyAdd(state.queries[d], keys, products[j]);
+        }
+#if SLICES > 1
+    [unroll]
+    for (j = 0; j < KEY_SIXTEENS; j++)
+        StoreSums(tiles[own + j * matrixSize], products[j], 0, 4, NON_PRIVATE);
+    PutTile(thread, valueStart, valueEights, nextValues);
+    ControlBarrier(2, 2, EXCHANGED);
+    if (goesOn)
+        FetchValues(thread, firstKey + TILE_KEYS);
+#endif
+    [unroll]
+    for (j = 0; j < KEY_SIXTEENS; j++)
+    {
+        const float2x4 entries = EntriesOf(products[j], areDirect, j);
+        scores[0][j] = entries[0];
+        scores[1][j] = entries[1];
+    }
+#if SLICES > 1
+    ControlBarrier(2, 2, EXCHANGED);  // from here on, waves use their shared memory themselves
+#endif
+}
+
+void MultiplyValues(inout State state, uint thread, bool areDirect)
+{
+    LeftMatrix weights[KEY_SIXTEENS];
+    uint j;
+    [unroll]
+    for (j = 0; j < KEY_SIXTEENS; j++)
+        weights[j] = LeftOf(areDirect, float2x4(scores[0][j], scores[1][j]));
+    [unroll]
+    for (j = 0; j < KEY_SIXTEENS; j++)
+        [unroll]
+        for (uint c = 0; c < VALUE_SIXTEENS; c++)
+        {
+            const RightMatrix values = LoadRight(tiles[tileStart + valueStart + j * 16 * (valueEights + 1)
+                + (slice * VALUE_SIXTEENS + c) * 2], 0, valueEights + 1, NON_PRIVATE);
+            state.mixed[c] = MultiplyAdd(weights[j], values, state.mixed[c]);
+        }
+#if SLICES == 1
+    tileStart = tileSize - tileStart;
+#endif
+}
+
+// A thread's four columns of two rows pass through the wave's part of shared memory.
+void Collect(State state, uint thread, uint block, out float4 totals[OWN_ROWS])
+{
+    ControlBarrier(3, 3, EXCHANGED);
+    StoreSums(tiles[own], state.mixed[block], 0, 4, NON_PRIVATE);
+    ControlBarrier(3, 3, EXCHANGED);
+    [unroll]
+    for (uint r = 0; r < OWN_ROWS; r++)
+        totals[r] = asfloat(LoadShared(tiles[own + r * 32 + lane], NON_PRIVATE));
+}
+#else
+static const uint ROW_THREADS = LANES, OWN_ROWS = ROWS * ROW_THREADS / NUM_THREADS, OWN_FOURS = 1;
+static const uint columnParts = (VALUE_FOURS + 4 * LANES - 1) / (4 * LANES);  // of several groups
+// of values, of a thread, which are
+static const uint columns = (VALUE_FOURS * 4 + columnParts * LANES - 1) / (columnParts * LANES);
+// adjacent ones
+static const uint OWN_COLUMNS = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1, BLOCKS = columns / OWN_COLUMNS;
+static const uint TILE_KEYS = 4 * LANES, GROUP_COLUMNS = columns * LANES;
+static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries and keys, then keys of values
+// padded by one to avoid bank conflicts
+static const uint pitch = (ROWS + TILE_KEYS) / 4 + 1, weightPitch = ROWS / 4 + 1;
+static const uint valuePitch = GROUP_COLUMNS / 4;
+static const uint rowLoads = ((ROWS + TILE_KEYS) * DEPTH / VECTOR + NUM_THREADS - 1) / NUM_THREADS;
+static const uint valueLoads = (DEPTH * GROUP_COLUMNS / VECTOR + NUM_THREADS - 1) / NUM_THREADS;
 // queries and keys by element, or values by key
 groupshared float4 tile[DEPTH * (pitch > valuePitch ? pitch : valuePitch)];
-groupshared float4 weights[KEYS * weightPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
-
-// A thread's share of the next elements of all queries and of keys from number `first` on, zero beyond them
-void FetchRows(uint thread, uint firstQuery, uint first, uint end, uint element, out uint4 next[rowLoads])
+groupshared float4 held[TILE_KEYS * weightPitch];  // weights by key; earlier in an iteration, what threads exchange
+static float4 scores[OWN_ROWS][OWN_FOURS];
+static float shifts[OWN_ROWS], sums[OWN_ROWS];  // of rows: what weights are relative to, and their sums
+typedef vector<float, OWN_COLUMNS> Columns;
+struct State
 {
-    const uint querySize = (uint)keptQuerySizes[0][3];
+    Columns mixed[OWN_ROWS][BLOCKS];  // weighted values
+};
+static uint4 nextValues[valueLoads];
+static uint ownRow, rowLane;  // of the thread: its first row, and its number in these
+#define OwnRow(r) (firstRow + ownRow + (r))
+#define OwnKeys(f) (rowLane * 4 + uint4(0, 1, 2, 3))
+#define OwnColumn(block) (part * GROUP_COLUMNS + ((block) * LANES + rowLane) * OWN_COLUMNS)
+
+bool Begin(inout State state, inout uint thread)
+{
+    ownRow = thread / LANES * OWN_ROWS;
+    rowLane = thread % LANES;
+    return false;
+}
+
+// A thread's share of the next elements of all queries and of the keys of a tile, zero beyond them
+void FetchRows(uint thread, uint element, out uint4 next[rowLoads])
+{
     [unroll]
     for (uint i = 0; i < rowLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
         const uint column = element + number % (DEPTH / VECTOR) * VECTOR;
-        const bool isThere = column < querySize;
+        const bool isThere = column < (uint)keptQuerySizes[0][3];
         next[i] = (uint4)0;
         if (row < ROWS)
         {
             if (isThere && firstRow + row < Rows())
-                next[i] = LoadFrom(QUERY_IN, firstQuery + row * (uint)queryLayout[0][3] + column, querySize - column);
+                next[i] = QueryVector(firstRow + row, column);
         }
-        else if (isThere && row < ROWS + KEYS && first + row - ROWS < end)
-            next[i] = KeyVector(first + row - ROWS, column);
+        else if (isThere && row < ROWS + TILE_KEYS && firstKey + row - ROWS < endKey)
+            next[i] = KeyVector(firstKey + row - ROWS, column);
     }
 }
 
@@ -1778,25 +1643,25 @@ void PutRows(uint thread, uint4 next[rowLoads])
     for (uint i = 0; i < rowLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
-        if (row >= ROWS + KEYS)
+        if (row >= ROWS + TILE_KEYS)
             continue;
         [unroll]
         for (uint e = 0; e < VECTOR; e++)
-            tile[(number % (DEPTH / VECTOR) * VECTOR + e) * pitch + row / 4][row % 4] = ElementOf(next[i], e);
+            tile[(number % (DEPTH / VECTOR) * VECTOR + e) * pitch + row / 4][row % 4] = FourOf(next[i], e / 4)[e % 4];
     }
 }
 
-// A thread's share of the next values, zero beyond them
-void FetchValues(uint thread, uint first, uint end, uint firstColumn, out uint4 next[valueLoads])
+// A thread's share of the values of keys from number `first` of a tile on, zero beyond them
+void FetchValues(uint thread, uint first, out uint4 next[valueLoads])
 {
     [unroll]
     for (uint i = 0; i < valueLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS, row = first + number / (valueColumns / VECTOR);
-        const uint column = firstColumn + number % (valueColumns / VECTOR) * VECTOR;
+        const uint number = thread + i * NUM_THREADS, row = first + number / (GROUP_COLUMNS / VECTOR);
+        const uint column = part * GROUP_COLUMNS + number % (GROUP_COLUMNS / VECTOR) * VECTOR;
         next[i] = (uint4)0;
-        if (row < end && column < (uint)keptPresentValueSizes[0][3])
-            next[i] = ValueVector(row, column);
+        if (row < TILE_KEYS && firstKey + row < endKey && column < (uint)keptPresentValueSizes[0][3])
+            next[i] = ValueVector(firstKey + row, column);
     }
 }
 
@@ -1806,217 +1671,296 @@ void PutValues(uint thread, uint4 next[valueLoads])
     for (uint i = 0; i < valueLoads; i++)
     {
         const uint place = (thread + i * NUM_THREADS) * VECTOR;
-        if (place >= DEPTH * valueColumns)
+        if (place >= DEPTH * GROUP_COLUMNS)
             continue;
         [unroll]
         for (uint e = 0; e < VECTOR; e += 4)
-            tile[(place + e) / 4] = float4(ElementOf(next[i], e), ElementOf(next[i], e + 1), ElementOf(next[i], e + 2),
-                ElementOf(next[i], e + 3));
+            tile[(place + e) / 4] = FourOf(next[i], e / 4);
     }
 }
 
-// Puts a thread's scores or weights into shared memory
-void PutWeights(uint ownRow, uint lane, float4 some[threadRows])
+void MultiplyKeys(inout State state, uint thread, bool areDirect)
 {
+    uint i, j;
     [unroll]
-    for (uint j = 0; j < 4; j++)
+    for (i = 0; i < OWN_ROWS; i++)
+        scores[i][0] = (float4)0;
+    uint4 nextRows[rowLoads];
+    FetchRows(thread, 0, nextRows);
+    [loop]
+    for (uint element = 0; element < (uint)keptQuerySizes[0][3]; element += DEPTH)
+    {
+        PutRows(thread, nextRows);
+        GroupMemoryBarrierWithGroupSync();
+        FetchRows(thread, element + DEPTH, nextRows);
         [unroll]
-        for (uint i = 0; i < threadRows; i += 4)
-            weights[(lane * 4 + j) * weightPitch + (ownRow + i) / 4] =
-                float4(some[i][j], some[i + 1][j], some[i + 2][j], some[i + 3][j]);
+        for (uint k = 0; k < DEPTH; k++)
+        {
+            const float4 keys = tile[k * pitch + ROWS / 4 + rowLane];
+            [unroll]
+            for (i = 0; i < OWN_ROWS; i += 4)
+            {
+                const float4 queries = tile[k * pitch + (ownRow + i) / 4];
+                [unroll]
+                for (j = 0; j < 4; j++)
+                    scores[i + j][0] = mad(queries[j].xxxx, keys, scores[i + j][0]);
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+    FetchValues(thread, 0, nextValues);
+}
+
+void MultiplyValues(inout State state, uint thread, bool areDirect)
+{
+    uint i, j;
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (j = 0; j < 4; j++)
+        [unroll]
+        for (i = 0; i < OWN_ROWS; i += 4)
+            held[(rowLane * 4 + j) * weightPitch + (ownRow + i) / 4] =
+                float4(scores[i][0][j], scores[i + 1][0][j], scores[i + 2][0][j], scores[i + 3][0][j]);
+    [loop]
+    for (uint key = 0; key < min(TILE_KEYS, endKey - firstKey); key += DEPTH)
+    {
+        PutValues(thread, nextValues);
+        GroupMemoryBarrierWithGroupSync();
+        FetchValues(thread, key + DEPTH, nextValues);
+        [unroll]
+        for (uint k = 0; k < DEPTH; k++)
+        {
+            float4 own[OWN_ROWS / 4];
+            [unroll]
+            for (i = 0; i < OWN_ROWS / 4; i++)
+                own[i] = held[(key + k) * weightPitch + ownRow / 4 + i];
+            [unroll]
+            for (j = 0; j < BLOCKS; j++)
+            {
+                const uint column = (rowLane + j * LANES) * OWN_COLUMNS;
+                Columns values;
+                [unroll]
+                for (uint e = 0; e < OWN_COLUMNS; e++)
+                    values[e] = tile[k * valuePitch + column / 4][column % 4 + e];
+                [unroll]
+                for (i = 0; i < OWN_ROWS; i++)
+                    state.mixed[i][j] = mad((Columns)own[i / 4][i % 4], values, state.mixed[i][j]);
+            }
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
 }
 
 // Combines what the threads of each row have: its maximum or its sum
-void OfRows(uint ownRow, uint lane, bool isSum, inout float some[threadRows])
+void OverRow(bool isSum, inout float some[OWN_ROWS])
 {
-    uint i;
+    uint r;
     [unroll]
-    for (i = 0; i < threadRows; i++)
-        weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] = some[i];
+    for (r = 0; r < OWN_ROWS; r++)
+        held[(ownRow + r) * ROW_THREADS / 4 + rowLane / 4][rowLane % 4] = some[r];
     GroupMemoryBarrierWithGroupSync();
     [unroll]
-    for (i = 0; i < threadRows; i++)
-    {
-        float4 found = weights[(ownRow + i) * ROW_THREADS / 4];
+    for (r = 0; r < OWN_ROWS; r++)
         [unroll]
-        for (uint j = 1; j < ROW_THREADS / 4; j++)
+        for (uint j = 0; j < ROW_THREADS; j++)
         {
-            const float4 other = weights[(ownRow + i) * ROW_THREADS / 4 + j];
-            found = isSum ? found + other : max(found, other);
+            const float other = held[(ownRow + r) * ROW_THREADS / 4 + j / 4][j % 4];
+            some[r] = j == 0 ? other : isSum ? some[r] + other : max(some[r], other);
         }
-        some[i] = isSum ? found.x + found.y + found.z + found.w : max(max(found.x, found.y), max(found.z, found.w));
+}
+
+void Collect(State state, uint thread, uint block, out float4 totals[OWN_ROWS])
+{
+    [unroll]
+    for (uint r = 0; r < OWN_ROWS; r++)
+    {
+        totals[r] = (float4)0;
+        [unroll]
+        for (uint e = 0; e < OWN_COLUMNS; e++)
+            totals[r][e] = state.mixed[r][block][e];
+    }
+}
+#endif
+
+#if !COOPERATIVE_MATRIX
+void Scale(inout State state, float factors[OWN_ROWS])
+{
+    [unroll]
+    for (uint r = 0; r < OWN_ROWS; r++)
+        [unroll]
+        for (uint block = 0; block < BLOCKS; block++)
+            state.mixed[r][block] *= factors[r];
+}
+#endif
+
+static const float LOWEST = -3.402823466e38f;  // no score is lower, except minus infinity
+// In cooperative matrices, weights are float16, which range from about e^-17 to e^11. There, shifts follow the greatest
+// scores only when these have grown by HEADROOM, and are lower by ROOM.
+static const float ROOM = COOPERATIVE_MATRIX ? 5 : 0, HEADROOM = 10;
+
+// Makes weights from scores. The softmax is online: weights are relative to e^shift, and sums are scaled whenever that
+// grows, so that one pass over the keys suffices.
+void WeighKeys(inout State state)
+{
+    float most[OWN_ROWS];
+    bool isAbove = false;
+    uint r, f;
+    [unroll]
+    for (r = 0; r < OWN_ROWS; r++)
+    {
+        float4 four = scores[r][0];
+        [unroll]
+        for (f = 1; f < OWN_FOURS; f++)
+            four = max(four, scores[r][f]);
+        most[r] = max(max(four.x, four.y), max(four.z, four.w));
+        isAbove = isAbove || most[r] > shifts[r] + HEADROOM;
+    }
+#if COOPERATIVE_MATRIX
+    if (WaveActiveAnyTrue(isAbove))
+#endif
+    {
+        OverRow(false, most);
+        float factors[OWN_ROWS];
+        [unroll]
+        for (r = 0; r < OWN_ROWS; r++)
+        {
+            const float shift = max(most[r] - ROOM, shifts[r]);
+            factors[r] = shift == shifts[r] ? 1.0f : Weight(shifts[r] - shift);
+            shifts[r] = shift;
+            sums[r] *= factors[r];
+        }
+        Scale(state, factors);
+    }
+    [unroll]
+    for (r = 0; r < OWN_ROWS; r++)
+        [unroll]
+        for (f = 0; f < OWN_FOURS; f++)
+        {
+            scores[r][f] = Weight(scores[r][f] - shifts[r]);
+            sums[r] += dot(scores[r][f], 1.0f);
+        }
+}
+
+// Processes keys from number `firstKey` on, tile by tile: only whole tiles if `within`, else all keys to the end
+void ProcessTiles(inout State state, uint thread, bool areDirect, bool within)
+{
+    [loop]
+    for (; firstKey + (within ? TILE_KEYS : 1) <= endKey; firstKey += TILE_KEYS)
+    {
+        MultiplyKeys(state, thread, areDirect);
+        [unroll]
+        for (uint r = 0; r < OWN_ROWS; r++)
+            [unroll]
+            for (uint k = 0; k < 4 * OWN_FOURS; k++)
+                scores[r][k / 4][k % 4] = ScoreOf(within, OwnRow(r), firstKey + OwnKeys(k / 4)[k % 4],
+                    scores[r][k / 4][k % 4]);
+        WeighKeys(state);
+        MultiplyValues(state, thread, areDirect);
     }
 }
 
-// Computes a block of one head's queries against all its keys, tile by tile. The softmax is online: scores are taken
-// relative to the running maximum, and the accumulators are rescaled whenever it grows, so that one pass over the keys
-// suffices.
+// Adjacent weighted sums of values of a row, key by key: masked keys add nothing even if their values are infinite or
+// NaN, but a weight of 0 times such a value is NaN.
+float4 SumsWithoutMasked(uint row, uint column, float shift)
+{
+    List at = RowAt(row);
+    float4 found = (float4)0;
+    [loop]
+    for (uint k = FIRST_KEY; k < endKey; k++)
+    {
+        at.entries[3] = (int)k;
+        if (Counts(at))
+        {
+            float total = 0;
+            [loop]
+            for (uint e = 0; e < (uint)keptQuerySizes[0][3]; e += 4)
+            {
+                const uint first = e / VECTOR * VECTOR;
+                total += dot(FourOf(QueryVector(row, first), (e - first) / 4),
+                    FourOf(KeyVector(k, first), (e - first) / 4));
+            }
+            const float4 added = Weight(Scored(at, total) - shift)
+                * FourOf(ValueVector(k, column / VECTOR * VECTOR), column % VECTOR / 4);
+            [unroll]
+            for (uint c = 0; c < OWN_COLUMNS; c++)
+                found[c] += added[column % 4 + c];
+        }
+    }
+    return found;
+}
+
+// Computes a block of rows against all their keys or a part of them, tile by tile
 void Attend(uint item, uint thread)
 {
     FindGroup(item);
-    const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
-    const uint firstColumn = part * valueColumns;
-    if (firstColumn >= valueSize)
+    const uint valueSize = (uint)keptPresentValueSizes[0][3];
+    if (part >= (SPLIT_KV ? Parts() : (valueSize + GROUP_COLUMNS - 1) / GROUP_COLUMNS))
         return;
-    const uint ownRow = thread / ROW_THREADS * threadRows, lane = thread % ROW_THREADS;
-    const uint keys = EndOfKeys(), firstQuery = PositionIn(queryLayout[0], RowAt(firstRow));
-    uint i, j, k;
-    Columns mixed[threadRows][VALUE_VECTORS];
-    float greatest[threadRows], sums[threadRows];
+    firstKey = FIRST_KEY;
+    endKey = min(EndOfKeys(origin), SPLIT_KV ? FIRST_KEY + KEYS_PER_SPLIT : ~0u);
+    State state;
+    const bool areDirect = Begin(state, thread);
+    uint r, block;
     [unroll]
-    for (i = 0; i < threadRows; i++)
+    for (r = 0; r < OWN_ROWS; r++)
     {
+        shifts[r] = LOWEST;
+        sums[r] = 0;
+#if !COOPERATIVE_MATRIX
         [unroll]
-        for (j = 0; j < VALUE_VECTORS; j++)
-            mixed[i][j] = (Columns)0;
-        greatest[i] = asfloat(0xff800000);
-        sums[i] = 0;
+        for (block = 0; block < BLOCKS; block++)
+            state.mixed[r][block] = 0.0f;
+#endif
     }
-
-    [loop]
-    for (uint firstKey = 0; firstKey < keys; firstKey += KEYS)
+#if COOPERATIVE_MATRIX
+    if (areDirect)  // copies, since tests in the loop cost a twentieth to a tenth of the speed
     {
-        // Dot products of queries and keys
-        float4 scores[threadRows];
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-            scores[i] = float4(0, 0, 0, 0);
-        uint4 nextRows[rowLoads];
-        FetchRows(thread, firstQuery, firstKey, keys, 0, nextRows);
-        [loop]
-        for (uint element = 0; element < querySize; element += DEPTH)
-        {
-            PutRows(thread, nextRows);
-            GroupMemoryBarrierWithGroupSync();
-            FetchRows(thread, firstQuery, firstKey, keys, element + DEPTH, nextRows);
-            [unroll]
-            for (k = 0; k < DEPTH; k++)
-            {
-                const float4 b = tile[k * pitch + ROWS / 4 + lane];
-                [unroll]
-                for (i = 0; i < threadRows; i += 4)
-                {
-                    const float4 a = tile[k * pitch + (ownRow + i) / 4];
-                    [unroll]
-                    for (j = 0; j < 4; j++)
-                        scores[i + j] = mad(a[j].xxxx, b, scores[i + j]);
-                }
-            }
-            GroupMemoryBarrierWithGroupSync();
-        }
-        uint4 nextValues[valueLoads];
-        FetchValues(thread, firstKey, min(keys, firstKey + DEPTH), firstColumn, nextValues);
-
-#if SCORES_FROM_INPUTS
-        // The text of scores may be long, and a loop cannot index registers.
-        PutWeights(ownRow, lane, scores);
-        [loop]
-        for (uint number = 0; number < 4 * threadRows; number++)
-        {
-            const uint key = lane * 4 + number % 4, row = ownRow + number / 4, place = key * weightPitch + row / 4;
-            weights[place][row % 4] = ScoreOf(false, RowAt(min(firstRow + row, Rows() - 1)), firstKey + key, keys,
-                weights[place][row % 4]);
-        }
-#endif
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-            [unroll]
-            for (j = 0; j < 4; j++)
-#if SCORES_FROM_INPUTS
-                scores[i][j] = weights[(lane * 4 + j) * weightPitch + (ownRow + i) / 4][i % 4];
-        GroupMemoryBarrierWithGroupSync();
-#else
-                scores[i][j] = ScoreOf(false, RowAt(firstRow + ownRow + i), firstKey + lane * 4 + j, keys,
-                    scores[i][j]);
-#endif
-
-        // The running maximum of each row
-        float found[threadRows];
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-            found[i] = max(greatest[i], max(max(scores[i].x, scores[i].y), max(scores[i].z, scores[i].w)));
-        OfRows(ownRow, lane, false, found);
-        [unroll]
-        for (i = 0; i < threadRows; i++)
-        {
-            const float shift = ShiftOf(found[i]);
-            const float factor = Weight(greatest[i] - shift);
-            greatest[i] = found[i];
-            sums[i] *= factor;
-            [unroll]
-            for (j = 0; j < VALUE_VECTORS; j++)
-                mixed[i][j] *= factor;
-            [unroll]
-            for (j = 0; j < 4; j++)
-            {
-                scores[i][j] = Weight(scores[i][j] - shift);
-                sums[i] += scores[i][j];
-            }
-        }
-        GroupMemoryBarrierWithGroupSync();
-
-        // Accumulates the weighted values
-        PutWeights(ownRow, lane, scores);
-        [loop]
-        for (uint key = firstKey; key < min(keys, firstKey + KEYS); key += DEPTH)
-        {
-            PutValues(thread, nextValues);
-            GroupMemoryBarrierWithGroupSync();
-            FetchValues(thread, key + DEPTH, min(keys, min(key + 2 * DEPTH, firstKey + KEYS)), firstColumn, nextValues);
-            [unroll]
-            for (k = 0; k < DEPTH; k++)
-            {
-                float4 a[threadRows / 4];
-                [unroll]
-                for (i = 0; i < threadRows / 4; i++)
-                    a[i] = weights[(key - firstKey + k) * weightPitch + ownRow / 4 + i];
-                [unroll]
-                for (j = 0; j < VALUE_VECTORS; j++)
-                {
-                    const uint column = (lane + j * ROW_THREADS) * VALUE_VECTOR;
-                    Columns b;
-                    [unroll]
-                    for (uint e = 0; e < VALUE_VECTOR; e++)
-                        b[e] = tile[k * valuePitch + column / 4][column % 4 + e];
-                    [unroll]
-                    for (i = 0; i < threadRows; i++)
-                        mixed[i][j] = mad((Columns)a[i / 4][i % 4], b, mixed[i][j]);
-                }
-            }
-            GroupMemoryBarrierWithGroupSync();
-        }
+        ProcessTiles(state, thread, true, true);
+        ProcessTiles(state, thread, true, false);
     }
+    else
+#endif
+        ProcessTiles(state, thread, false, false);
 
-    OfRows(ownRow, lane, true, sums);
-    float2 relative[threadRows];  // what weights are relative to, and their sum
+    float all[OWN_ROWS] = sums;  // DXC would take many times as long to compile if `sums` itself were a parameter
+    OverRow(true, all);
+    sums = all;
+#if SPLIT_KV
+    [unroll]
+    for (r = 0; r < OWN_ROWS; r++)
+    {
+        if (OwnColumn(0) == 0 && OwnRow(r) < Rows())
+            StorePart(OwnRow(r), shifts[r], sums[r]);
+        sums[r] = isnan(sums[r]) ? sums[r] : 1;  // as all means of that row will be NaN
+    }
+#endif
+    float2 relative[OWN_ROWS];  // copies, which a loop below indexes
     bool isNonFinite = false;
     [unroll]
-    for (i = 0; i < threadRows; i++)
+    for (block = 0; block < BLOCKS; block++)
     {
-        relative[i] = float2(ShiftOf(greatest[i]), sums[i]);
-        const uint position = PositionOfResult(firstRow + ownRow + i);
+        const uint column = OwnColumn(block);
+        float4 totals[OWN_ROWS];
+        Collect(state, thread, block, totals);
         [unroll]
-        for (j = 0; j < VALUE_VECTORS; j++)
+        for (r = 0; r < OWN_ROWS; r++)
         {
-            const uint column = firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR;
-            const Columns means = mixed[i][j] / sums[i];
-            [unroll]
-            for (k = 0; k < VALUE_VECTOR; k++)
-                if (firstRow + ownRow + i < Rows() && column + k < valueSize)
-                {
-                    Store(position + column + k, means[k]);
-                    isNonFinite = isNonFinite || IsNonFinite(means[k]);
-                }
+            const float4 means = totals[r] / sums[r];
+            relative[r] = float2(shifts[r], sums[r]);
+            if (OwnRow(r) < Rows() && column < valueSize)
+            {
+                Store(OwnRow(r), column, OWN_COLUMNS, means);
+                isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
+            }
         }
     }
-    if (isNonFinite)
+    [loop]
+    for (uint n = 0; n < OWN_ROWS * BLOCKS && isNonFinite; n++)
     {
-        [loop]
-        for (i = 0; i < threadRows && firstRow + ownRow + i < Rows(); i++)
-            [loop]
-            for (j = 0; j < VALUE_VECTORS; j++)
-                StoreWithoutMasked(firstRow + ownRow + i, firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR,
-                    VALUE_VECTOR, relative[i].x, relative[i].y);
+        const uint row = OwnRow(n / BLOCKS), column = OwnColumn(n % BLOCKS);
+        const float2 own = relative[n / BLOCKS];
+        if (row < Rows() && column < valueSize && !isnan(own.y))
+            Store(row, column, OWN_COLUMNS, SumsWithoutMasked(row, column, own.x) / own.y);
     }
 }
 #endif

@@ -638,7 +638,6 @@ typedef struct dmlops_plan_AttentionPass {
     int64_t key;
     int64_t value;
     int64_t target;
-    int64_t scored_by;
 } dmlops_plan_AttentionPass;
 
 typedef struct dmlops_plan_SumsPass {
@@ -830,27 +829,23 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 terms;
 } dmlops_plan_Definition;
 
-typedef struct dmlops_plan_KeySplit {
-    int64_t kernel;
-    int64_t vector;
-    int64_t shared;
-    int64_t rows;
-    int64_t keys;
-    int64_t number;
-} dmlops_plan_KeySplit;
-
-typedef struct dmlops_plan_Strand {
-    int64_t threads;
-    int64_t key_vectors;
-    int64_t value_vectors;
-    int64_t fetches;
-} dmlops_plan_Strand;
-
 typedef struct dmlops_plan_AttentionTile {
     int64_t waves;
     int64_t slices;
     int64_t keys;
 } dmlops_plan_AttentionTile;
+
+typedef struct dmlops_plan_AttentionSplit {
+    int64_t kernel;
+    int64_t vector;
+    int64_t shared;
+    int64_t rows;
+    int64_t keys;
+    int64_t parts;
+    int64_t lanes;
+    int64_t tile_keys;
+    int64_t threads;
+} dmlops_plan_AttentionSplit;
 
 typedef struct dmlops_plan_int_4 {
     int64_t count;
@@ -1167,8 +1162,7 @@ typedef struct dmlops_plan_PassSelection {
     int64_t wanted;
     int64_t led;
     int attends;
-    int scores_from_inputs;
-    dmlops_plan_KeySplit split;
+    dmlops_plan_AttentionSplit split;
     dmlops_plan_Sources sources;
     int64_t separable;
 } dmlops_plan_PassSelection;
@@ -1796,35 +1790,27 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
     int64_t stride, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    const dmlops_plan_KeySplit* split);
-DMLOPS_CALLED void dmlops_plan_strand_of(dmlops_planning* planning, int64_t depth, int64_t width, int64_t vector,
-    dmlops_plan_Strand* result);
+DMLOPS_CALLED void dmlops_plan_no_split(dmlops_planning* planning, dmlops_plan_AttentionSplit* result);
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t shared,
+    int64_t rows);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views,
-    const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads);
-DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, int is_cooperative);
-DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result);
-DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_KeySplit* split,
+    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_AttentionSplit* result);
+DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t keys,
+    int64_t shared, int is_cooperative, int is_stored);
+DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t keys, int64_t width, int64_t shared, int64_t vector, dmlops_plan_AttentionSplit* result);
+DMLOPS_CALLED void dmlops_plan_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t width,
+    dmlops_plan_AttentionTile* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t keys, int64_t width, int64_t shared, dmlops_plan_AttentionSplit* result);
+DMLOPS_CALLED void dmlops_plan_combining_split(dmlops_planning* planning, int64_t width,
+    const dmlops_plan_AttentionSplit* split, dmlops_plan_AttentionSplit* result);
+DMLOPS_CALLED int64_t dmlops_plan_words_of_parts(dmlops_planning* planning, const dmlops_plan_AttentionSplit* split,
     const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    const dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning,
-    const dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes);
-DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    int64_t width, dmlops_plan_AttentionTile* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result);
-DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    int64_t width, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t width, const dmlops_plan_AttentionSplit* split, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view,
@@ -1844,17 +1830,7 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts,
     int64_t first_part, dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources,
-    const dmlops_plan_KeySplit* split);
-DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result);
-DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, int scores_from_inputs,
-    dmlops_plan_Threads* result);
-DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    int64_t keys, int64_t width, const dmlops_plan_KeySplit* split);
-DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -2672,27 +2648,28 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     return (vector == 4) ? 4 : 1;
 }
 
-/* The thread groups, for queries of these sizes. */
-DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    const dmlops_plan_KeySplit* split) {
-    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
-        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], split->shared));
-    int64_t rows = dmlops_plan_times(planning, query->items[dmlops_item(planning, 2, query->count)], split->shared);
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, heads,
-        dmlops_plan_ceil_div(planning, rows, split->rows)), split->number);
+/* Of descriptions without attention. */
+DMLOPS_CALLED void dmlops_plan_no_split(dmlops_planning* planning, dmlops_plan_AttentionSplit* result) {
+    (void)planning;
+    result->kernel = 0;
+    result->vector = 4;
+    result->shared = 1;
+    result->rows = 1;
+    result->keys = 0;
+    result->parts = 1;
+    result->lanes = 1;
+    result->tile_keys = 0;
+    result->threads = 1;
+    return;
 }
 
-/* The threads that share a key of `depth` elements and its value of `width`. */
-DMLOPS_CALLED void dmlops_plan_strand_of(dmlops_planning* planning, int64_t depth, int64_t width, int64_t vector,
-    dmlops_plan_Strand* result) {
-    int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(dmlops_max(depth, width), vector), 16);
-    int64_t of_key = dmlops_plan_ceil_div(planning, depth, dmlops_multiply(vector, threads));
-    int64_t of_value = dmlops_plan_ceil_div(planning, width, dmlops_multiply(vector, threads));
-    result->threads = threads;
-    result->key_vectors = of_key;
-    result->value_vectors = of_value;
-    result->fetches = dmlops_max(dmlops_divide(4, dmlops_max(of_key, of_value)), 1);
-    return;
+/* The groups, for queries of these sizes, if each takes so many rows of heads that share keys. */
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t shared,
+    int64_t rows) {
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], shared));
+    return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
+        dmlops_plan_times(planning, query->items[dmlops_item(planning, 2, query->count)], shared), rows));
 }
 
 /* Elements in 16 bytes, if all floats have one type; else 1. */
@@ -2711,165 +2688,105 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
     return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
 }
 
-/* Whether an output stores all keys. */
-DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views,
-    const dmlops_plan_Tensor_16* tensors) {
-    return (views->key_stored.tensor != -1) && tensors->items[dmlops_item(planning, views->key_stored.tensor,
-        tensors->count)].is_present;
-}
-
-/* Whether these queries of each head are so few that it pays more to read keys and values once than to multiply in
-   tiles. */
-DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads) {
-    int are_some = (queries <= 64) && (dmlops_plan_times(planning, heads, queries) <= 2560);
-    return (queries <= 4) || (are_some && (keys >= 256));
-}
-
-/* Whether queries are few. `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster
-   unless there is a single query, and its keys are shared by few heads, or are also stored on the way. */
-DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+/* The kernel that computes the pass, and how groups share it. */
+DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, int is_cooperative) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
-    int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
-    int64_t depth = query->items[dmlops_item(planning, 3, query->count)];
-    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    if ((vector == 1) || (dmlops_modulo(depth, vector) != 0) || (dmlops_modulo(width, vector) != 0)
-        || (dmlops_max(depth, width) > 512)) {
-        return 0;
-    }
-    if (is_cooperative) {
-        return (sizes->items[dmlops_item(planning, 2, sizes->count)] == 1)
-            && ((views->shared <= 2) || dmlops_plan_stores_keys(planning, views, tensors));
-    }
-    return dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)],
-        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].items[dmlops_item(planning, 2,
-        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)],
-        dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]));
-}
-
-/* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once. */
-DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result) {
+    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_AttentionSplit* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
         kept_sizes->count)].items[dmlops_item(planning, 2,
         kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)];
     int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
-    int64_t shared = dmlops_max(views->shared, 1);
-    dmlops_plan_Strand strand;
-    dmlops_plan_strand_of(planning, query->items[dmlops_item(planning, 3, query->count)],
-        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)], vector, &strand);
+    int64_t depth = query->items[dmlops_item(planning, 3, query->count)];
+    int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)];
+    if ((vector > 1) && (dmlops_modulo(depth, vector) == 0) && (dmlops_modulo(width, vector) == 0)
+        && (dmlops_max(depth, width) <= 512)) {
+        int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && (vector == 8);
+        int is_stored = (views->key_stored.tensor != -1)
+            && tensors->items[dmlops_item(planning, views->key_stored.tensor, tensors->count)].is_present;
+        if (dmlops_plan_suits_few_queries(planning, query, keys, views->shared, is_cooperative, is_stored)) {
+            dmlops_plan_few_queries_split(planning, query, keys, width, dmlops_max(views->shared, 1), vector, result);
+            return;
+        }
+        if (is_cooperative) {
+            dmlops_plan_cooperative_split(planning, query, keys, width, views->shared, result);
+            return;
+        }
+    }
+    int64_t rows = 32;
+    int64_t threads = 16;
+    int64_t fours = dmlops_plan_ceil_div(planning, width, 4);
+    int is_narrow = dmlops_multiply(2, dmlops_plan_ceil_div(planning, fours, threads)) <= 4;
+    if (is_narrow && (dmlops_plan_groups_of(planning, query, 1, 64) >= 256)) {
+        rows = 64;
+    } else {
+        if ((dmlops_plan_groups_of(planning, query, 1, rows) <= 264) && (keys > dmlops_multiply(4, threads))) {
+            threads = (128 <= width && width <= 192) ? 32 : threads;
+        }
+    }
+    int64_t parts = dmlops_plan_ceil_div(planning, fours, dmlops_multiply(4, threads));
+    result->kernel = 0;
+    result->vector = vector;
+    result->shared = 1;
+    result->rows = rows;
+    result->keys = 0;
+    result->parts = parts;
+    result->lanes = threads;
+    result->tile_keys = 0;
+    result->threads = dmlops_multiply(8, threads);
+    return;
+}
+
+/* Whether queries are so few that it pays more to read keys and values once than to multiply in tiles.
+   `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster unless there is a single
+   query, and its keys are shared by few heads, or `is_stored`: they are also stored on the way. */
+DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t keys,
+    int64_t shared, int is_cooperative, int is_stored) {
+    int64_t queries = query->items[dmlops_item(planning, 2, query->count)];
+    if (is_cooperative) {
+        return (queries == 1) && ((shared <= 2) || is_stored);
+    }
+    int are_some = (queries <= 64) && (dmlops_plan_times(planning,
+        dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        query->items[dmlops_item(planning, 1, query->count)]), queries) <= 2560);
+    return (queries <= 4) || (are_some && (keys >= 256));
+}
+
+/* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once. */
+DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t keys, int64_t width, int64_t shared, int64_t vector, dmlops_plan_AttentionSplit* result) {
+    int64_t widest = dmlops_divide(dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), vector);
+    int64_t lanes = dmlops_plan_power_below(planning, widest, 16);
+    int64_t vectors = dmlops_plan_ceil_div(planning, widest, lanes);
     int64_t rows = dmlops_min(dmlops_plan_times(planning, shared, query->items[dmlops_item(planning, 2, query->count)]),
-        dmlops_divide(8, dmlops_max(strand.key_vectors, strand.value_vectors)));
-    dmlops_plan_KeySplit whole;
-    whole.kernel = 1;
-    whole.vector = vector;
-    whole.shared = shared;
-    whole.rows = rows;
-    whole.keys = keys;
-    whole.number = 1;
-    int64_t groups = dmlops_plan_groups_of(planning, query, &whole);
-    int64_t own = dmlops_max(dmlops_multiply(dmlops_divide(128, strand.threads), strand.fetches), 128);
+        dmlops_divide(8, vectors));
+    int64_t groups = dmlops_plan_groups_of(planning, query, shared, rows);
+    int64_t own = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), dmlops_max(dmlops_divide(4, vectors), 1)), 128);
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= 512)
         && (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys,
         dmlops_multiply(2, own))) >= 1024))) {
         own = dmlops_multiply(own, 2);
     }
-    *result = whole;
+    int64_t parts = dmlops_plan_ceil_div(planning, keys, own);
+    own = (parts > 1) ? own : 0;
+    result->kernel = 1;
+    result->vector = vector;
+    result->shared = shared;
+    result->rows = rows;
     result->keys = own;
-    result->number = dmlops_plan_ceil_div(planning, keys, own);
+    result->parts = parts;
+    result->lanes = lanes;
+    result->tile_keys = 0;
+    result->threads = 128;
     return;
-}
-
-/* Words of scratch for partial results that are to be combined: for each part of a query a row of values, and four
-   words more. */
-DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_KeySplit* split,
-    const dmlops_plan_int_8* sizes) {
-    if (split->number == 1) {
-        return 0;
-    }
-    int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning,
-        sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
-        sizes->items[dmlops_item(planning, 2, sizes->count)]);
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, split->number),
-        dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
-}
-
-/* The macros of the kernel for few queries. `sizes` are those of the result. */
-DMLOPS_CALLED void dmlops_plan_define_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    const dmlops_plan_int_8* sizes, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
-    dmlops_plan_Strand strand;
-    dmlops_plan_strand_of(planning, query->items[dmlops_item(planning, 3, query->count)],
-        sizes->items[dmlops_item(planning, 3, sizes->count)], split->vector, &strand);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), strand.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), strand.key_vectors);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), strand.value_vectors);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), strand.fetches);
-    result->threads = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split), 128);
-    result->in_group = 128;
-    return;
-}
-
-/* The macros of the dispatch that combines the parts. `sizes` are those of the result. A group takes a query, and each
-   thread no more parts than it loads at once, if there are enough threads. */
-DMLOPS_CALLED void dmlops_plan_define_combine(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
-    int64_t threads = dmlops_plan_power_below(planning,
-        dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4), 32);
-    int64_t strands = dmlops_plan_power_below(planning,
-        dmlops_subtract(dmlops_multiply(2, dmlops_plan_ceil_div(planning, split->number, 4)), 1),
-        dmlops_divide(256, threads));
-    int64_t in_group = dmlops_multiply(threads, strands);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"),
-        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
-        dmlops_multiply(4, threads)));
-    result->threads = dmlops_plan_times(planning, dmlops_plan_times(planning,
-        dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
-        sizes->items[dmlops_item(planning, 1, sizes->count)]), sizes->items[dmlops_item(planning, 2, sizes->count)]),
-        in_group);
-    result->in_group = in_group;
-    return;
-}
-
-/* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
-   vectors of eight, short enough for a tile of them. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning,
-    const dmlops_plan_AttentionPass* attention, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes) {
-    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
-        return 0;
-    }
-    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && tensor->is_float && !dmlops_plan_is_float16(planning, tensor)) {
-            return 0;
-        }
-    }
-    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)].count)];
-    int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)];
-    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
 }
 
 /* The tile for queries, and values of that width. Wide rows are shared by two or four waves. Of those that are
    narrower, a few groups have registers for more keys, and many have more waves that share keys. */
-DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    int64_t width, dmlops_plan_AttentionTile* result) {
+DMLOPS_CALLED void dmlops_plan_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t width,
+    dmlops_plan_AttentionTile* result) {
     int64_t widest = dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width);
     int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
         query->items[dmlops_item(planning, 1, query->count)]);
@@ -2900,58 +2817,92 @@ DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* plann
 /* The heads that share a group, and the split of the keys: all heads with the same keys do unless each has many
    queries, and there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
    multiprocessor has room for two groups, or for one with wide rows. */
-DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2,
-        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)];
-    int64_t shared = ((views->shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64))
-        ? views->shared : 1;
+DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t keys, int64_t width, int64_t shared, dmlops_plan_AttentionSplit* result) {
+    shared = ((shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ? shared : 1;
     dmlops_plan_AttentionTile tile;
-    dmlops_plan_cooperative_attention_tile(planning, query,
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)], &tile);
+    dmlops_plan_attention_tile(planning, query, width, &tile);
     int64_t rows = dmlops_multiply(dmlops_divide(tile.waves, tile.slices), 16);
-    dmlops_plan_KeySplit whole;
-    whole.kernel = 2;
-    whole.vector = 8;
-    whole.shared = shared;
-    whole.rows = rows;
-    whole.keys = 0;
-    whole.number = 1;
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, &whole),
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, shared, rows),
         (tile.slices == 1) ? 1 : 2);
     int64_t own = 64;
     while (planning->reason == DMLOPS_REASON_NONE && ((own < keys)
         && (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
         own = dmlops_multiply(own, 2);
     }
-    int64_t number = dmlops_plan_ceil_div(planning, keys, own);
-    if ((number == 1) || (dmlops_plan_times(planning, number, keys) < 4096)) {
-        *result = whole;
-        return;
+    int64_t parts = dmlops_plan_ceil_div(planning, keys, own);
+    if (dmlops_plan_times(planning, parts, keys) < 4096) {
+        parts = 1;
     }
-    *result = whole;
+    own = (parts > 1) ? own : 0;
+    result->kernel = 2;
+    result->vector = 8;
+    result->shared = shared;
+    result->rows = rows;
     result->keys = own;
-    result->number = number;
+    result->parts = parts;
+    result->lanes = tile.slices;
+    result->tile_keys = tile.keys;
+    result->threads = dmlops_multiply(tile.waves, 32);
     return;
 }
 
+/* The dispatch that combines parts, for values of that width. A group takes a query, and each thread no more parts than
+   it loads at once, if there are enough threads. */
+DMLOPS_CALLED void dmlops_plan_combining_split(dmlops_planning* planning, int64_t width,
+    const dmlops_plan_AttentionSplit* split, dmlops_plan_AttentionSplit* result) {
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_divide(width, 4), 32);
+    int64_t strands = dmlops_plan_power_below(planning,
+        dmlops_subtract(dmlops_multiply(2, dmlops_plan_ceil_div(planning, split->parts, 4)), 1),
+        dmlops_divide(256, lanes));
+    result->kernel = 1;
+    result->vector = 4;
+    result->shared = 1;
+    result->rows = 1;
+    result->keys = split->keys;
+    result->parts = 1;
+    result->lanes = lanes;
+    result->tile_keys = 0;
+    result->threads = dmlops_multiply(lanes, strands);
+    return;
+}
+
+/* Words of scratch for partial results that are to be combined: for each part of a query a row of values, and four
+   words more. */
+DMLOPS_CALLED int64_t dmlops_plan_words_of_parts(dmlops_planning* planning, const dmlops_plan_AttentionSplit* split,
+    const dmlops_plan_int_8* sizes) {
+    if (split->keys == 0) {
+        return 0;
+    }
+    int64_t queries = dmlops_plan_times(planning, dmlops_plan_times(planning,
+        sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
+        sizes->items[dmlops_item(planning, 2, sizes->count)]);
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, queries, split->parts),
+        dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
+}
+
 /* The macros of the kernel, for values of that width. */
-DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    int64_t width, const dmlops_plan_KeySplit* split, dmlops_plan_Threads* result) {
-    dmlops_plan_AttentionTile tile;
-    dmlops_plan_cooperative_attention_tile(planning, query, width, &tile);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"),
-        dmlops_divide(query->items[dmlops_item(planning, 3, query->count)], 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
-    result->threads = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split),
-        dmlops_multiply(tile.waves, 32));
-    result->in_group = dmlops_multiply(tile.waves, 32);
+DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* query,
+    int64_t width, const dmlops_plan_AttentionSplit* split, dmlops_plan_Threads* result) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), split->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), split->shared);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), split->keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), dmlops_max(split->vector, 4));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_FOURS"),
+        dmlops_plan_ceil_div(planning, query->items[dmlops_item(planning, 3, query->count)], 4));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FOURS"), dmlops_plan_ceil_div(planning, width, 4));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), split->lanes);
+    if (split->kernel == 1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
+    }
+    if (split->kernel == 2) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), split->tile_keys);
+    }
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split->shared, split->rows),
+        split->parts);
+    result->threads = dmlops_plan_times(planning, groups, split->threads);
+    result->in_group = split->threads;
     return;
 }
 
@@ -3264,8 +3215,7 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
 }
 
 /* The macros of what attention reads and writes, whether a dispatch computes it or combines its parts. */
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources,
-    const dmlops_plan_KeySplit* split) {
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
@@ -3274,95 +3224,6 @@ DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), dmlops_max(split->vector, 4));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), split->keys);
-}
-
-/* The kernel that computes the pass, and how groups share it. */
-DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_KeySplit* result) {
-    int is_cooperative = dmlops_plan_suits_cooperative_attention(planning, attention, tensors, kept_sizes);
-    if (dmlops_plan_suits_few_queries(planning, attention, views, tensors, kept_sizes, is_cooperative)) {
-        dmlops_plan_few_queries_split(planning, attention, views, tensors, kept_sizes, result);
-        return;
-    }
-    if (is_cooperative) {
-        dmlops_plan_cooperative_split(planning, attention, views, kept_sizes, result);
-        return;
-    }
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)];
-    dmlops_plan_KeySplit many;
-    many.kernel = 0;
-    many.vector = dmlops_plan_floats_at_once(planning, tensors);
-    many.shared = 1;
-    many.rows = 64;
-    many.keys = 0;
-    many.number = 1;
-    int is_many = (dmlops_multiply(2, dmlops_plan_columns_of(planning, width, 16)) <= 16)
-        && (dmlops_plan_groups_of(planning, query, &many) >= 256);
-    if (is_many) {
-        *result = many;
-        return;
-    }
-    *result = many;
-    result->rows = 32;
-    return;
-}
-
-/* The macros of its kernel. */
-DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_KeySplit* split, int scores_from_inputs,
-    dmlops_plan_Threads* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), split->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), split->shared);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(split->number > 1));
-    if (split->kernel == 1) {
-        dmlops_plan_define_few_queries(planning, query, sizes, split, result);
-        return;
-    }
-    if (split->kernel == 2) {
-        dmlops_plan_define_attention_cooperative(planning, query, sizes->items[dmlops_item(planning, 3, sizes->count)],
-            split, result);
-        return;
-    }
-    int64_t threads = dmlops_plan_row_threads_of(planning, query,
-        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].items[dmlops_item(planning, 2,
-        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)],
-        sizes->items[dmlops_item(planning, 3, sizes->count)], split);
-    int64_t columns = dmlops_plan_columns_of(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], threads);
-    int64_t vector = (dmlops_modulo(columns, 4) == 0) ? 4 : ((dmlops_modulo(columns, 2) == 0) ? 2 : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_THREADS"), threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)scores_from_inputs);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split),
-        dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
-        dmlops_multiply(threads, columns)));
-    result->threads = dmlops_multiply(dmlops_multiply(groups, 8), threads);
-    result->in_group = dmlops_multiply(8, threads);
-    return;
-}
-
-/* The threads that share rows; each has four keys of a tile. */
-DMLOPS_CALLED int64_t dmlops_plan_row_threads_of(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    int64_t keys, int64_t width, const dmlops_plan_KeySplit* split) {
-    int are_scarce = (split->rows == 32) && (dmlops_plan_groups_of(planning, query, split) <= 264);
-    if (are_scarce && (128 <= width && width <= 192) && (keys > 64)) {
-        return 32;
-    }
-    return 16;
-}
-
-/* The columns of values that a thread accumulates for each of its rows, if as few groups as possible share these. */
-DMLOPS_CALLED int64_t dmlops_plan_columns_of(dmlops_planning* planning, int64_t width, int64_t threads) {
-    return dmlops_plan_ceil_div(planning, width, dmlops_multiply(threads,
-        dmlops_plan_ceil_div(planning, width, dmlops_multiply(threads, 16))));
 }
 
 /* Binds a tensor to the next resource of the next dispatch. */
@@ -6785,19 +6646,14 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int64_t there = dmlops_plan_present(planning, &op->tensors);
     int64_t led = dmlops_plan_leading(planning, &every, there);
     int64_t wanted = led;
-    dmlops_plan_KeySplit split;
-    split.kernel = 0;
-    split.vector = 4;
-    split.shared = 1;
-    split.rows = 1;
-    split.keys = 0;
-    split.number = 1;
+    dmlops_plan_AttentionSplit split;
+    dmlops_plan_no_split(planning, &split);
     const dmlops_plan_AttentionViews * views = &op->attention;
     const dmlops_plan_Tensor_16 * tensors = &op->tensors;
     const dmlops_plan_int_8_16 * kept_sizes = &op->kept_sizes;
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
-        dmlops_plan_KeySplit made_1;
+        dmlops_plan_AttentionSplit made_1;
         dmlops_plan_split_attention(planning, attention, views, tensors, kept_sizes, &made_1);
         split = made_1;
         int stores = split.kernel == 1;
@@ -6854,13 +6710,11 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_9);
         dmlops_plan_SumsTile_32_append(planning, &tiles, &made_9);
     }
-    int scores_from_inputs = (attention->scored_by & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
     dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
     result->wanted = wanted;
     result->led = led;
     result->attends = attends;
-    result->scores_from_inputs = scores_from_inputs;
     result->split = split;
     result->sources = sources;
     result->separable = separable;
@@ -7331,7 +7185,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_space_of(planning, op, shader, chosen.wanted, &chosen.sources, copied, &space);
     int64_t words = space.words;
     if (chosen.attends) {
-        words = dmlops_add(words, dmlops_plan_words_of(planning, &chosen.split,
+        words = dmlops_add(words, dmlops_plan_words_of_parts(planning, &chosen.split,
             &op->kept_sizes.items[dmlops_item(planning, shader->attention.target, op->kept_sizes.count)]));
     }
     dmlops_plan_TermTables tables;
@@ -7557,22 +7411,24 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
     const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, int waits) {
-    const dmlops_plan_AttentionPass * attention = &shader->attention;
-    const dmlops_plan_KeySplit * split = &chosen->split;
+    const dmlops_plan_AttentionSplit * split = &chosen->split;
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, op, one, &sizes);
+    const dmlops_plan_int_8 * query = &op->kept_sizes.items[dmlops_item(planning, shader->attention.query,
+        op->kept_sizes.count)];
     int64_t count = dmlops_plan_element_count(planning, &sizes);
-    dmlops_plan_define_access(planning, &chosen->sources, split);
+    dmlops_plan_define_access(planning, &chosen->sources);
     dmlops_plan_Threads threads;
-    dmlops_plan_define_attention(planning, attention, &op->kept_sizes, split, chosen->scores_from_inputs, &threads);
+    dmlops_plan_define_attention(planning, query, sizes.items[dmlops_item(planning, 3, sizes.count)], split, &threads);
     dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
-    if (split->number > 1) {
-        dmlops_plan_KeySplit made_1;
-        made_1 = *split;
-        made_1.vector = 4;
-        dmlops_plan_define_access(planning, &chosen->sources, &made_1);
+    if (split->keys > 0) {
+        dmlops_plan_define_access(planning, &chosen->sources);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
+        dmlops_plan_AttentionSplit made_1;
+        dmlops_plan_combining_split(planning, sizes.items[dmlops_item(planning, 3, sizes.count)], split, &made_1);
         dmlops_plan_Threads combining;
-        dmlops_plan_define_combine(planning, &sizes, split, &combining);
+        dmlops_plan_define_attention(planning, query, sizes.items[dmlops_item(planning, 3, sizes.count)], &made_1,
+            &combining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &combining, 1);
     }
 }
@@ -8862,7 +8718,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = 
     {1, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -8933,7 +8789,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
     {2, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9159,7 +9015,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader
     {1, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9256,7 +9112,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
     {2, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9409,7 +9265,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_sh
     {3, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9467,7 +9323,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 0, 1, 0, 2, 0, 2, 1, 1},
     {0, NULL},
     {0, NULL},
@@ -9550,7 +9406,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 0, 1, 0, 2, 0, 2, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -9718,7 +9574,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {-1, 0, -1, 0, 0},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9835,7 +9691,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9901,7 +9757,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 0, 1, 0, 0, 2, 2, 12, 3},
     {0, NULL},
     {0, NULL},
@@ -9942,7 +9798,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {-1, 0, -1, 0, 0},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10013,7 +9869,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {-1, 0, -1, 0, 0},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10094,7 +9950,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10130,7 +9986,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
     {1, 0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10192,7 +10048,7 @@ static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {0, 1, 0, 0, 1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10228,7 +10084,7 @@ static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
     {1, 0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10309,7 +10165,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
@@ -10356,7 +10212,7 @@ static const dmlops_plan_DefinitionShader dmlops_gather_shader = {
     {2, 1, 0, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10467,7 +10323,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 5, 31, 0, 32, 0, 0, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -10506,7 +10362,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 0, 7, 0, 8, 0, 4, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -10552,7 +10408,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10620,7 +10476,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
@@ -10687,7 +10543,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
@@ -10768,7 +10624,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
@@ -10979,7 +10835,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
     {3, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11012,7 +10868,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
     {2, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11060,7 +10916,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {-1, 0, -1, 0, 0},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11113,7 +10969,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11145,7 +11001,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
     {0, 0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11196,7 +11052,7 @@ static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
     {2, 0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11241,7 +11097,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
@@ -11306,7 +11162,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {1, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11338,7 +11194,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader
     {1, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11391,7 +11247,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
     {0, 1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11452,7 +11308,7 @@ static const dmlops_plan_DefinitionShader dmlops_reverse_subsequences_shader = {
     {2, 0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11583,7 +11439,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {-1, 0, -1, 0, 0},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11669,7 +11525,7 @@ static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
     {1, 0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11756,7 +11612,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
@@ -11801,7 +11657,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11870,7 +11726,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11954,7 +11810,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {-1, 0, -1, 0, 0},
     {1, 0, 4, 2},
     {2, 2, 0, 4},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12055,7 +11911,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {-1, 0, -1, 0, 0},
     {1, 0, 9, 3},
     {2, 3, 0, 9},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12262,7 +12118,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12315,7 +12171,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12387,7 +12243,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
@@ -12460,7 +12316,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 5, 31, 16, 224, 0, 0, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -12502,7 +12358,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 0, 1, 0, 0, 2, 2, 2, 3},
     {0, NULL},
     {0, NULL},
@@ -12552,7 +12408,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12687,7 +12543,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12755,7 +12611,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 0, 31, 0, 32, 192, 2, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -12796,7 +12652,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {8, 1, 246, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12836,7 +12692,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 0, 1, 0, 2, 12, 2, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -12913,7 +12769,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13008,7 +12864,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {0, 0, 15, 0, 16, 96, 4, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -13262,7 +13118,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
     {1, 0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13303,7 +13159,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {3, 0, 1, 2, 3, 384},
+    {3, 0, 1, 2, 3},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13636,7 +13492,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {-1, 0, -1, 0, 0},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13692,7 +13548,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {-1, 0, -1, 0, 0},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13791,7 +13647,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {-1, 0, -1, 0, 0},
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13876,7 +13732,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13978,7 +13834,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {3, 0, 1, 2, 3, 2432},
+    {3, 0, 1, 2, 3},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -14328,7 +14184,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
     {3, 0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -14395,7 +14251,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
@@ -14448,7 +14304,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -14509,7 +14365,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, 0, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},

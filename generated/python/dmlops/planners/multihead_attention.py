@@ -43,7 +43,7 @@ SHADER = DefinitionShader(
     sized=2047,
     lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"],
     divisors=[29, 30],
-    attention=AttentionPass(3, 0, 1, 2, 3, 384),
+    attention=AttentionPass(3, 0, 1, 2, 3),
 )
 
 OPERANDS = [

@@ -46,7 +46,7 @@ SHADER = DefinitionShader(
         "HEADS4",
     ],
     divisors=[33, 34],
-    attention=AttentionPass(3, 0, 1, 2, 3, 2432),
+    attention=AttentionPass(3, 0, 1, 2, 3),
 )
 
 OPERANDS = [

@@ -23,10 +23,9 @@ from dmlgen.sugar import conjunction
 class AttentionPass(FormPass):
     """The sources of a pass of attention, and as texts: the head of keys and values for that of a query at
     `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
-    (`ends`), and whether a key below them counts. `scored_by`: the tensors of the description that scores or
-    the mask depend on. `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which
-    the pass writes; with "before", the first rows, where others follow; with "stored",
-    outputs that contain nothing else. `tensors` are all of them, by number."""
+    (`ends`), and whether a key below them counts. `views`: tensors in place of `query`, `key`, `value` and,
+    as "output", `target`, which the pass writes; with "before", the first rows, where others follow; with
+    "stored", outputs that contain nothing else. `tensors` are all of them, by number."""
 
     target: Kept
     query: Kept
@@ -37,7 +36,6 @@ class AttentionPass(FormPass):
     score: str
     ends: tuple[str, ...]
     counts: str
-    scored_by: tuple[ShaderTensor, ...]
     views: Mapping[str, View]
     tensors: tuple[ShaderTensor, ...]
     field = "attention"
@@ -48,8 +46,7 @@ class AttentionPass(FormPass):
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
-        kept = {name: getattr(self, name).member for name in ("query", "key", "value", "target")}
-        return {**kept, "scored_by": [tensor.member for tensor in self.scored_by]}
+        return {name: getattr(self, name).member for name in ("query", "key", "value", "target")}
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
@@ -60,7 +57,7 @@ class AttentionPass(FormPass):
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE", "SPLIT_KV", "SKIP_PAST")
+        return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE", "SKIP_PAST")
 
     @property
     def viewed(self) -> Mapping[str, Mapping[int, ShaderTensor]]:
@@ -94,7 +91,7 @@ def attention_pass(
     ends = [test for test in tests if _is_end(test)]
     counts = conjunction(test for test in tests if test not in ends) or ir.Number(True, ir.BOOL)
     loads = (part for whole in (attention.score, *tests) for part in ir.walk(whole))
-    scored_by = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
+    scored_by = {part.tensor.entry for part in loads if isinstance(part, ir.Load)}
     assert operator.defines is not None
     tensors = (*printer.inputs, *printer.outputs)
     numbers = {one.member: number for number, one in enumerate(tensors) if one.member not in scored_by}
@@ -117,7 +114,6 @@ def attention_pass(
         score=printer.value(attention.score, False),
         ends=tuple(printer.deciding(end.right) for end in ends),
         counts=printer.deciding(counts),
-        scored_by=tuple(printer.tensors[name] for name in scored_by),
         views=views,
         tensors=tensors,
     )

@@ -1,7 +1,9 @@
-"""Attention, a pass of definitions: what computes it, and what that accesses in place.
+"""Attention, a pass of definitions: what computes it, and how groups share it.
 
-Where neither cooperative matrices nor few queries suit, blocks of queries meet all keys, tiled through shared
-memory.
+Blocks of queries meet all keys in tiles, in float32 or in cooperative matrices. Where queries are few, as in
+decoding, bandwidth is the limit: threads read keys and values once, 16 bytes wide, for all queries and heads
+that share them. If groups would be too few then, each takes a part of the keys, and a second dispatch
+combines their maxima, sums of weights and weighted sums, in a fixed order.
 """
 
 from __future__ import annotations
@@ -9,25 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention_cooperative import (
-    cooperative_split,
-    define_attention_cooperative,
-    suits_cooperative_attention,
-)
-from .attention_parts import (
-    COOPERATIVE,
-    FEW_QUERIES,
-    TILES,
-    KeySplit,
-    define_few_queries,
-    few_queries_split,
-    floats_at_once,
-    groups_of,
-    suits_few_queries,
-)
-from .definition_types import AttentionPass, AttentionViews, View
-from .loops import Row, Words, ceil_div, element_count, times
-from .operands import NONE, Sizes, Tensor, Tensors, Threads
+from .capabilities import Capability
+from .definition_types import AttentionPass, AttentionViews
+from .loops import ceil_div, power_below, times
+from .operands import NONE, WAVE, Sizes, Tensors, Threads
 from .planning import Planning
 
 ATTENTION_MANY_ROWS = 64  # NVIDIA H200: 32 at 0.82
@@ -38,210 +25,110 @@ ATTENTION_GROUPS = 256  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
 "groups that saturate a GPU"
 ATTENTION_SCARCE_GROUPS = 264  # NVIDIA H200: 1.44 times as fast with 128; narrow values at 0.94 with 192
 "groups up to which twice as many threads share rows, if values are wide enough"
-
 ROW_BLOCKS = 8  # of adjacent rows in a group, each shared by
 ROW_THREADS = 16  # threads, or
 SCARCE_ROW_THREADS = 32  # if groups are scarce, for values
 SCARCE_NARROWEST = 128  # with four columns for each of them
 SCARCE_WIDEST = 192  # that fit into shared memory
-MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its rows
+MAX_BLOCKS = 4  # of four columns of values, that a thread accumulates for each of its rows
+
+ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
+"waves in a group with cooperative matrices"
+ATTENTION_FEW_GROUPS = 264  # NVIDIA H200: 1.05 to 1.13 times as fast with 24 to 192, 0.7 with 384
+"groups up to which those of narrow rows have tiles of 64 keys"
+ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 1.05 times as fast, with fewer 0.67 to 0.76
+"groups of twice as many waves from which wider rows have these"
+PARTS_COOPERATIVE_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
+"groups that occupy a GPU with cooperative matrices, which take parts of the keys only if there are fewer"
+PARTS_COOPERATIVE_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
+"keys per part then, at least"
+PARTS_COOPERATIVE_WORTH = (
+    4096  # NVIDIA H200: 1.1 to 7 times as fast with that many, with 256 to 2048 0.70 to 0.95
+)
+"parts times keys from which that pays"
+MATRIX_ROWS = 16  # of a wave
+# Elements of a query or a value, at most, for which
+NARROW = 64  # a wave has registers for the scores of 64 keys
+WIDE = 128  # a wave has registers for whole rows, not only slices
+
+PARTS_FEW_QUERIES = 4  # NVIDIA H200: 1.03 to 15 times as fast
+"queries up to which keys are split into parts, and read once for all queries and heads that share them"
+PARTS_MOST_QUERIES = 64  # NVIDIA H200: 1.4 to 2.8 times as fast with 64
+"the same if there are few in all heads together, but many keys"
+PARTS_QUERIES = 2560  # NVIDIA H200: 1.1 to 12 times as fast with fewer, with 3072 and more 0.6 to 1.2
+"queries in all heads together up to which these are few"
+PARTS_LEAST_KEYS = 256  # NVIDIA H200: 0.95 to 1.09 times as fast with that many, with 64 and 128 0.63 to 0.78
+"keys from which on there are many"
+PARTS_COOPERATIVE_SHARED = 2  # NVIDIA H200: 1 at 0.94, 4 at 0.76 to 0.87, 8 at 0.32 to 0.58
+"heads that share keys up to which that beats cooperative matrices for single queries"
+PARTS_THREADS = 128  # NVIDIA H200: 64 at 0.87 to 1.00, 256 at 0.99
+"threads in a group of that form"
+PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
+"groups that saturate a GPU's memory bandwidth"
+PARTS_KEYS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.99
+"keys per part, at most"
+MOST_LANES = 16  # threads that share a key and its value
+OWN = 8  # vectors of queries and weighted sums that a thread holds
+FETCHED = 4  # keys and their values, or parts, that threads load at once
+COMBINE_THREADS = 256  # in a group that combines parts, at most
+
+WIDEST = 512  # elements of a row: registers have room for it, and shared memory for 16 of them
+VECTOR_BITS = 128
+
+# Kernels
+TILES = 0
+FEW_QUERIES = 1
+COOPERATIVE = 2
 
 
-Four = Annotated[list[int], 4]
+class AttentionTile(NamedTuple):
+    """The parts of a group with cooperative matrices: `waves`, each with 16 queries, or one of `slices` of
+    their elements and of the columns of values; and `keys` in shared memory, whose scores waves hold at
+    once."""
+
+    waves: int
+    slices: int
+    keys: int
 
 
-class Source(NamedTuple):
-    """A tensor of the description, by number, in place of an intermediate one, or NONE, and its layout, in
-    words: the offset of the first entry, and the strides of batches, heads and rows, in elements."""
+class AttentionSplit(NamedTuple):
+    """How groups of `threads` share attention, which a `kernel` computes, `vector` elements at once. Each
+    takes `rows` queries of `shared` adjacent heads, which have the same keys, one head after another, and one
+    of `parts`: of the keys, `keys` each, or, if that is 0, of the columns of values. As many as `lanes` share
+    work: threads a key where queries are few, else rows; waves rows with cooperative matrices, whose tiles
+    have `tile_keys`."""
 
-    tensor: int
-    layout: Four
-
-
-class Sources(NamedTuple):
-    """The tensors that the pass accesses directly. Rows of keys and values before number `begin` are in
-    separate tensors, and `key` and `value` have the rest; all of them are stored to `key_stored` and
-    `value_stored`."""
-
-    query: Source
-    key: Source
-    value: Source
-    output: Source
-    key_before: Source
-    value_before: Source
-    begin: int
-    key_stored: Source
-    value_stored: Source
+    kernel: int
+    vector: int
+    shared: int
+    rows: int
+    keys: int
+    parts: int
+    lanes: int
+    tile_keys: int
+    threads: int
 
 
-def no_source() -> Source:
-    """For an intermediate tensor that the pass accesses itself."""
-    return Source(NONE, [0, 0, 0, 0])
+def no_split() -> AttentionSplit:
+    """Of descriptions without attention."""
+    return AttentionSplit(TILES, 4, 1, 1, 0, 1, 1, 0, 1)
 
 
-def no_sources() -> Sources:
-    """For a pass that accesses intermediate tensors only."""
-    none = no_source()
-    return Sources(none, none, none, none, none, none, 0, none, none)
+def groups_of(query: Sizes, shared: int, rows: int) -> int:
+    """The groups, for queries of these sizes, if each takes so many rows of heads that share keys."""
+    heads = times(query[0], query[1] // shared)
+    return times(heads, ceil_div(times(query[2], shared), rows))
 
 
-def is_inside(view: View, tensor: Tensor, sizes: Sizes, begin: int, end: int) -> bool:
-    """Whether every entry of an intermediate tensor, in rows from number `begin` up to `end`, is in the
-    view's tensor, and within all limits."""
-    least: Row = []
-    least.extend(view.first)
-    greatest: Row = []
-    greatest.extend(view.first)
-    starts: Four = [0, 0, begin, 0]
-    ends: Four = [sizes[0], sizes[1], end, sizes[3]]
-    steps: Annotated[list[Sizes], 4] = [view.batch, view.head, view.row, view.element]
-    for start, stop, step in zip(starts, ends, steps, strict=True):
-        for d, stride in enumerate(step):
-            least[d] = least[d] + min(start * stride, (stop - 1) * stride)
-            greatest[d] = greatest[d] + max(start * stride, (stop - 1) * stride)
-    limits: Row = []
-    limits.extend(tensor.sizes)
-    limits.extend(view.limits)
-    for low, high, limit in zip(least, greatest, limits, strict=True):
-        if low < 0 or high >= limit:
-            return False
-    return True
-
-
-def source_of(view: View, tensors: Tensors, sizes: Sizes, begin: int, end: int, vector: int) -> Source:
-    """The tensor of a view, if it has all rows from number `begin` up to `end`, and these are whole vectors.
-    `sizes` are those of the intermediate tensor; its layout counts rows from the first of all."""
-    if view.tensor == NONE or sizes[3] % vector != 0:
-        return no_source()
-    tensor = tensors[view.tensor]
-    if not tensor.is_present or not is_inside(view, tensor, sizes, begin, end):
-        return no_source()
-    first, batch, head, row, element = 0, 0, 0, 0, 0
-    for d, stride in enumerate(tensor.strides):
-        first += view.first[d] * stride
-        batch += view.batch[d] * stride
-        head += view.head[d] * stride
-        row += view.row[d] * stride
-        element += view.element[d] * stride
-    starts: Four = [
-        first + begin * row,
-        batch if sizes[0] > 1 else 0,
-        head if sizes[1] > 1 else 0,
-        row if end - begin > 1 else 0,
-    ]
-    for start in starts:
-        if element != 1 or start % vector != 0:
-            return no_source()
-    starts[0] = first % 2**32
-    starts[3] = row if sizes[2] > 1 else 0
-    return Source(view.tensor, starts)
-
-
-def written_of(view: View, tensors: Tensors, sizes: Sizes, vector: int) -> Source:
-    """The tensor of an output's view, if it holds nothing else."""
-    output = source_of(view, tensors, sizes, 0, sizes[2], vector)
-    if output.tensor != NONE and element_count(tensors[output.tensor].sizes) != element_count(sizes):
-        return no_source()
-    return output
-
-
-def rows_before(view: View, tensors: Tensors) -> int:
-    """The number of rows, at most, in the tensor of a view of the first rows."""
-    if view.tensor == NONE or not tensors[view.tensor].is_present or len(view.limits) == 0:
-        return 0
-    return view.limits[0]
-
-
-def sources_of(
-    attention: AttentionPass,
-    views: AttentionViews,
-    tensors: Tensors,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    vector: int,
-    stores: bool,
-) -> Sources:
-    """The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of
-    four; none if floats have several types. Keys and values of the past are read in place, and if it
-    `stores`, all may be stored on the way. If the past has all of them, they come from there."""
-    query, target = kept_sizes[attention.query], kept_sizes[attention.target]
-    keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
-    found = no_sources()
-    if vector == 1:
-        return found
-    past_keys, past_values = rows_before(views.key_before, tensors), rows_before(views.value_before, tensors)
-    key, value, rows = views.key, views.value, keys[2]
-    if 0 < rows <= min(past_keys, past_values):
-        key, value = views.key_before, views.value_before
-    elif 0 < past_keys < rows and past_keys == past_values:
-        key_before = source_of(views.key_before, tensors, keys, 0, past_keys, vector)
-        value_before = source_of(views.value_before, tensors, values, 0, past_keys, vector)
-        if key_before.tensor != NONE and value_before.tensor != NONE:
-            found = found._replace(key_before=key_before, value_before=value_before, begin=past_keys)
-    if stores and views.shared > 0:
-        found = found._replace(
-            key_stored=written_of(views.key_stored, tensors, keys, vector),
-            value_stored=written_of(views.value_stored, tensors, values, vector),
-        )
-    return found._replace(
-        query=source_of(views.query, tensors, query, 0, query[2], vector),
-        key=source_of(key, tensors, keys, found.begin, rows, vector),
-        value=source_of(value, tensors, values, found.begin, rows, vector),
-        output=written_of(views.output, tensors, target, 4),
-    )
-
-
-def place_of(source: Source, sizes: Sizes, first: int, begin: int) -> Four:
-    """A tensor's layout in four words: that of its source, or in scratch, which holds the rows from number
-    `begin` on; `first` is the offset there."""
-    if source.tensor != NONE:
-        return source.layout
-    row = sizes[3]
-    head = times(row, sizes[2] - begin)
-    return [(first - begin * row) % 2**32, times(head, sizes[1]) % 2**32, head % 2**32, row]
-
-
-def places_of(
-    attention: AttentionPass,
-    sources: Sources,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    firsts: Words,
-    first_part: int,
-) -> Words:
-    """The layouts of queries, keys, values and the result, four words each. Each is followed by four more:
-    after queries, the number of the first row in the current keys and values; after these, the layouts of the
-    rows before it; after the result, the offset of partial results. At the end, the layouts of
-    the stored keys and values.
-
-    Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`.
-    """
-    query, key, value = kept_sizes[attention.query], kept_sizes[attention.key], kept_sizes[attention.value]
-    means, begin = kept_sizes[attention.target], sources.begin
-    places: Words = []
-    places.extend(place_of(sources.query, query, firsts[attention.query], 0))
-    places.extend([begin, 0, 0, 0])
-    places.extend(place_of(sources.key, key, firsts[attention.key], begin))
-    places.extend(sources.key_before.layout)
-    places.extend(place_of(sources.value, value, firsts[attention.value], begin))
-    places.extend(sources.value_before.layout)
-    places.extend(place_of(sources.output, means, firsts[attention.target], 0))
-    places.extend([first_part, 0, 0, 0])
-    places.extend(sources.key_stored.layout)
-    places.extend(sources.value_stored.layout)
-    return places
-
-
-def define_access(out: Planning, sources: Sources, split: KeySplit) -> None:
-    """The macros of what attention reads and writes, whether a dispatch computes it or combines its parts."""
-    out.define("QUERY_IN", sources.query.tensor + 1)
-    out.define("KEY_IN", sources.key.tensor + 1)
-    out.define("VALUE_IN", sources.value.tensor + 1)
-    out.define("OUTPUT_IN", sources.output.tensor + 1)
-    out.define("KEY_BEFORE_IN", sources.key_before.tensor + 1)
-    out.define("VALUE_BEFORE_IN", sources.value_before.tensor + 1)
-    out.define("KEY_STORED_IN", sources.key_stored.tensor + 1)
-    out.define("VALUE_STORED_IN", sources.value_stored.tensor + 1)
-    out.define("VECTOR", max(split.vector, 4))
-    out.define("KEYS_PER_SPLIT", split.keys)
+def floats_at_once(tensors: Tensors) -> int:
+    """Elements in 16 bytes, if all floats have one type; else 1."""
+    bits = 0
+    for tensor in tensors:
+        if tensor.is_present and tensor.is_float:
+            if bits != 0 and bits != tensor.bits:
+                return 1
+            bits = tensor.bits
+    return VECTOR_BITS // bits if bits == 16 or bits == 32 else 1
 
 
 def split_attention(
@@ -250,57 +137,117 @@ def split_attention(
     views: AttentionViews,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
-) -> KeySplit:
+) -> AttentionSplit:
     """The kernel that computes the pass, and how groups share it."""
-    is_cooperative = suits_cooperative_attention(out, attention, tensors, kept_sizes)
-    if suits_few_queries(attention, views, tensors, kept_sizes, is_cooperative):
-        return few_queries_split(attention, views, tensors, kept_sizes)
+    query, keys, vector = kept_sizes[attention.query], kept_sizes[attention.key][2], floats_at_once(tensors)
+    depth, width = query[3], kept_sizes[attention.target][3]
+    if vector > 1 and depth % vector == 0 and width % vector == 0 and max(depth, width) <= WIDEST:
+        is_cooperative = out.has(Capability.COOPERATIVE_MATRIX) and vector == 8
+        is_stored = views.key_stored.tensor != NONE and tensors[views.key_stored.tensor].is_present
+        if suits_few_queries(query, keys, views.shared, is_cooperative, is_stored):
+            return few_queries_split(query, keys, width, max(views.shared, 1), vector)
+        if is_cooperative:
+            return cooperative_split(query, keys, width, views.shared)
+    rows, threads, fours = ATTENTION_FEW_ROWS, ROW_THREADS, ceil_div(width, 4)
+    is_narrow = 2 * ceil_div(fours, threads) <= MAX_BLOCKS
+    if is_narrow and groups_of(query, 1, ATTENTION_MANY_ROWS) >= ATTENTION_GROUPS:
+        rows = ATTENTION_MANY_ROWS
+    elif groups_of(query, 1, rows) <= ATTENTION_SCARCE_GROUPS and keys > 4 * threads:
+        threads = SCARCE_ROW_THREADS if SCARCE_NARROWEST <= width <= SCARCE_WIDEST else threads
+    parts = ceil_div(fours, MAX_BLOCKS * threads)
+    return AttentionSplit(TILES, vector, 1, rows, 0, parts, threads, 0, ROW_BLOCKS * threads)
+
+
+def suits_few_queries(query: Sizes, keys: int, shared: int, is_cooperative: bool, is_stored: bool) -> bool:
+    """Whether queries are so few that it pays more to read keys and values once than to multiply in tiles.
+    `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster unless there is a
+    single query, and its keys are shared by few heads, or `is_stored`: they are also stored on the way."""
+    queries = query[2]
     if is_cooperative:
-        return cooperative_split(attention, views, kept_sizes)
-    query, width = kept_sizes[attention.query], kept_sizes[attention.target][3]
-    many = KeySplit(TILES, floats_at_once(tensors), 1, ATTENTION_MANY_ROWS, 0, 1)
-    is_many = 2 * columns_of(width, ROW_THREADS) <= MAX_COLUMNS and groups_of(query, many) >= ATTENTION_GROUPS
-    if is_many:
-        return many
-    return many._replace(rows=ATTENTION_FEW_ROWS)
+        return queries == 1 and (shared <= PARTS_COOPERATIVE_SHARED or is_stored)
+    are_some = queries <= PARTS_MOST_QUERIES and times(times(query[0], query[1]), queries) <= PARTS_QUERIES
+    return queries <= PARTS_FEW_QUERIES or (are_some and keys >= PARTS_LEAST_KEYS)
 
 
-def define_attention(
-    out: Planning,
-    attention: AttentionPass,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    split: KeySplit,
-    scores_from_inputs: bool,
-) -> Threads:
-    """The macros of its kernel."""
-    query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
+def few_queries_split(query: Sizes, keys: int, width: int, shared: int, vector: int) -> AttentionSplit:
+    """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
+    once."""
+    widest = max(query[3], width) // vector
+    lanes = power_below(widest, MOST_LANES)
+    vectors = ceil_div(widest, lanes)
+    rows = min(times(shared, query[2]), OWN // vectors)
+    groups = groups_of(query, shared, rows)
+    own = max(PARTS_THREADS // lanes * max(FETCHED // vectors, 1), PARTS_THREADS)
+    while 2 * own <= PARTS_KEYS and times(groups, ceil_div(keys, 2 * own)) >= PARTS_GROUPS:
+        own *= 2
+    parts = ceil_div(keys, own)
+    own = own if parts > 1 else 0
+    return AttentionSplit(FEW_QUERIES, vector, shared, rows, own, parts, lanes, 0, PARTS_THREADS)
+
+
+def attention_tile(query: Sizes, width: int) -> AttentionTile:
+    """The tile for queries, and values of that width. Wide rows are shared by two or four waves. Of those
+    that are narrower, a few groups have registers for more keys, and many have more waves that share keys."""
+    widest, heads = max(query[3], width), times(query[0], query[1])
+    rows = ATTENTION_WAVES * MATRIX_ROWS
+    if widest <= NARROW:
+        is_few = times(heads, ceil_div(query[2], rows)) <= ATTENTION_FEW_GROUPS
+        return AttentionTile(ATTENTION_WAVES, 1, 64 if is_few else 32)
+    if widest <= WIDE:
+        is_many = times(heads, query[2] // (2 * rows)) >= ATTENTION_MANY_GROUPS
+        return AttentionTile(2 * ATTENTION_WAVES if is_many else ATTENTION_WAVES, 1, 32)
+    slices = 2 if widest <= 2 * WIDE else 4
+    return AttentionTile(2 * slices, slices, 32 if widest <= 2 * WIDE else 16)
+
+
+def cooperative_split(query: Sizes, keys: int, width: int, shared: int) -> AttentionSplit:
+    """The heads that share a group, and the split of the keys: all heads with the same keys do unless each
+    has many queries, and there are as many parts as occupy a GPU, or one if combining them would take longer
+    than they save. A multiprocessor has room for two groups, or for one with wide rows."""
+    shared = shared if shared > 0 and query[2] < ATTENTION_WAVES * MATRIX_ROWS else 1
+    tile = attention_tile(query, width)
+    rows = tile.waves // tile.slices * MATRIX_ROWS
+    groups = times(groups_of(query, shared, rows), 1 if tile.slices == 1 else 2)
+    own = PARTS_COOPERATIVE_LEAST
+    while own < keys and times(groups, ceil_div(keys, own)) > PARTS_COOPERATIVE_GROUPS:  # ends: it doubles
+        own *= 2
+    parts = ceil_div(keys, own)
+    if times(parts, keys) < PARTS_COOPERATIVE_WORTH:
+        parts = 1
+    own = own if parts > 1 else 0
+    return AttentionSplit(COOPERATIVE, 8, shared, rows, own, parts, tile.slices, tile.keys, tile.waves * WAVE)
+
+
+def combining_split(width: int, split: AttentionSplit) -> AttentionSplit:
+    """The dispatch that combines parts, for values of that width. A group takes a query, and each thread no
+    more parts than it loads at once, if there are enough threads."""
+    lanes = power_below(width // 4, WAVE)
+    strands = power_below(2 * ceil_div(split.parts, FETCHED) - 1, COMBINE_THREADS // lanes)
+    return AttentionSplit(FEW_QUERIES, 4, 1, 1, split.keys, 1, lanes, 0, lanes * strands)
+
+
+def words_of_parts(split: AttentionSplit, sizes: Sizes) -> int:
+    """Words of scratch for partial results that are to be combined: for each part of a query a row of values,
+    and four words more."""
+    if split.keys == 0:
+        return 0
+    queries = times(times(sizes[0], sizes[1]), sizes[2])
+    return times(times(queries, split.parts), sizes[3] + 4)
+
+
+def define_attention(out: Planning, query: Sizes, width: int, split: AttentionSplit) -> Threads:
+    """The macros of the kernel, for values of that width."""
     out.define("ROWS", split.rows)
     out.define("SHARED", split.shared)
-    out.define("SPLIT_KV", int(split.number > 1))
+    out.define("KEYS_PER_SPLIT", split.keys)
+    out.define("VECTOR", max(split.vector, 4))
+    out.define("QUERY_FOURS", ceil_div(query[3], 4))
+    out.define("VALUE_FOURS", ceil_div(width, 4))
+    out.define("LANES", split.lanes)
     if split.kernel == FEW_QUERIES:
-        return define_few_queries(out, query, sizes, split)
+        out.define("FEW_QUERIES", 1)
     if split.kernel == COOPERATIVE:
-        return define_attention_cooperative(out, query, sizes[3], split)
-    threads = row_threads_of(query, kept_sizes[attention.key][2], sizes[3], split)
-    columns = columns_of(sizes[3], threads)
-    vector = 4 if columns % 4 == 0 else 2 if columns % 2 == 0 else 1
-    out.define("ROW_THREADS", threads)
-    out.define("VALUE_VECTOR", vector)
-    out.define("VALUE_VECTORS", columns // vector)
-    out.define("SCORES_FROM_INPUTS", int(scores_from_inputs))
-    groups = times(groups_of(query, split), ceil_div(sizes[3], threads * columns))
-    return Threads(groups * ROW_BLOCKS * threads, ROW_BLOCKS * threads)
-
-
-def row_threads_of(query: Sizes, keys: int, width: int, split: KeySplit) -> int:
-    """The threads that share rows; each has four keys of a tile."""
-    are_scarce = split.rows == ATTENTION_FEW_ROWS and groups_of(query, split) <= ATTENTION_SCARCE_GROUPS
-    if are_scarce and SCARCE_NARROWEST <= width <= SCARCE_WIDEST and keys > 4 * ROW_THREADS:
-        return SCARCE_ROW_THREADS
-    return ROW_THREADS
-
-
-def columns_of(width: int, threads: int) -> int:
-    """The columns of values that a thread accumulates for each of its rows, if as few groups as possible
-    share these."""
-    return ceil_div(width, threads * ceil_div(width, threads * MAX_COLUMNS))
+        out.define("COOPERATIVE_MATRIX", 1)
+        out.define("TILE_KEYS", split.tile_keys)
+    groups = times(groups_of(query, split.shared, split.rows), split.parts)
+    return Threads(times(groups, split.threads), split.threads)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .attention import define_access, define_attention, places_of
-from .attention_parts import define_combine, words_of
+from .attention import combining_split, define_attention, words_of_parts
+from .attention_sources import define_access, places_of
 from .common_bindings import bind_common, eight
 from .contraction import plan_products
 from .convolutions import plan_convolutions
@@ -118,7 +118,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     space = space_of(op, shader, chosen.wanted, chosen.sources, copied)
     words = space.words
     if chosen.attends:
-        words += words_of(chosen.split, op.kept_sizes[shader.attention.target])
+        words += words_of_parts(chosen.split, op.kept_sizes[shader.attention.target])
     tables = term_tables(op, shader)
     first_of_tables = words
     words += words_of_tables(tables)
@@ -268,14 +268,15 @@ def dispatch_attention(
     waits: bool,
 ) -> None:
     """The dispatch of attention, and one that combines its parts."""
-    attention, split, sizes = shader.attention, chosen.split, box_of(op, one)
+    split, sizes, query = chosen.split, box_of(op, one), op.kept_sizes[shader.attention.query]
     count = element_count(sizes)
-    define_access(out, chosen.sources, split)
-    threads = define_attention(out, attention, op.kept_sizes, split, chosen.scores_from_inputs)
+    define_access(out, chosen.sources)
+    threads = define_attention(out, query, sizes[3], split)
     dispatch_box(out, op, known, one, sizes, count, 0, threads, waits)
-    if split.number > 1:
-        define_access(out, chosen.sources, split._replace(vector=4))
-        combining = define_combine(out, sizes, split)
+    if split.keys > 0:
+        define_access(out, chosen.sources)
+        out.define("COMBINE", 1)
+        combining = define_attention(out, query, sizes[3], combining_split(sizes[3], split))
         dispatch_box(out, op, known, one, sizes, count, 0, combining, True)
 
 

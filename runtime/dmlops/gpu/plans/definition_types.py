@@ -81,15 +81,13 @@ class SlidingPass(NamedTuple):
 
 class AttentionPass(NamedTuple):
     """Pass `number` of the shader is attention; NONE if none is. Queries, keys, values and `target`, the
-    result, are intermediate tensors by number; `scored_by` has a bit for each tensor that scores also depend
-    on."""
+    result, are intermediate tensors by number."""
 
     number: int = NONE
     query: int = NONE
     key: int = NONE
     value: int = NONE
     target: int = NONE
-    scored_by: int = NONE
 
 
 class SumsPass(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .attention import Source, Sources, no_source, no_sources, sources_of, split_attention
-from .attention_parts import FEW_QUERIES, TILES, KeySplit
+from .attention import FEW_QUERIES, AttentionSplit, no_split, split_attention
+from .attention_sources import Source, Sources, no_source, no_sources, sources_of
 from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
@@ -29,8 +29,7 @@ class PassSelection(NamedTuple):
     wanted: int
     led: int
     attends: bool
-    scores_from_inputs: bool
-    split: KeySplit
+    split: AttentionSplit
     sources: Sources
     separable: int
 
@@ -117,7 +116,7 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
             every.append(one)
     there = present(op.tensors)
     led = leading(every, there)
-    wanted, split, views = led, KeySplit(TILES, 4, 1, 1, 0, 1), op.attention
+    wanted, split, views = led, no_split(), op.attention
     tensors, kept_sizes = op.tensors, op.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
@@ -137,8 +136,7 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     recurrent: Passes = [one for one in passes if one.is_along]
     may_be_alone = len(recurrent) == 1
     tiles: Tiles = [shared_tile(out, op, shader, one, may_be_alone) for one in passes]
-    scores_from_inputs = attention.scored_by & there != 0
-    return PassSelection(passes, tiles, wanted, led, attends, scores_from_inputs, split, sources, separable)
+    return PassSelection(passes, tiles, wanted, led, attends, split, sources, separable)
 
 
 def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:

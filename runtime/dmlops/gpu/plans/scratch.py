@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .attention import Sources
+from .attention_sources import Sources
 from .definition_types import Definition, DefinitionShader
 from .loops import Words, ceil_div, element_count
 from .operands import Eight, Sizes
