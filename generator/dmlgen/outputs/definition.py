@@ -91,7 +91,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 def _algorithm(registry: Registry, operator: Operator, algorithm: AlgorithmUse) -> dict[str, object]:
     """The content of the module of an algorithm: its roles, tensors by name."""
     printer = FunctionPrinter(registry, operator)
-    used = used_definitions(algorithm.definitions, algorithm.roles.values())
+    known = (*operator.definitions, *algorithm.definitions)
+    used = used_definitions(known, algorithm.roles.values())
     return {
         "algorithm": algorithm,
         "computation": pascal(algorithm.name.upper()),

@@ -130,6 +130,7 @@ class _Reader:
         self._totals: list[Total] = []
         self._sums: list[ir.Expr] = []  # of exponentials
         self._is_read = False  # whether elements are
+        self._loaded: set[str] = set()  # the tensors of which any are
 
     def values(self) -> RowValues:
         """The values of all outputs."""
@@ -150,8 +151,10 @@ class _Reader:
                 of_rows[name] = self._read(self._unconverted(name, value), ir.AT, "OfRow")
             else:
                 each[name] = self._hoisted(self._read(value, ir.AT, "Element"))
-        if not self._is_read or not self._facts.is_certain(self.rows.tensor):
-            raise Unfit
+        source = self.rows.tensor
+        is_one_type = self._facts.is_float(source, self._choice) or not self._loaded > {source}
+        if not self._is_read or not self._facts.is_certain(source) or not is_one_type:
+            raise Unfit  # also where elements are not all computed in one type
         return RowValues(tuple(self._totals), tuple(self._statistics), each, of_rows)
 
     def _is_of_row(self, name: str, value: ir.Expr) -> bool:
@@ -217,6 +220,7 @@ class _Reader:
             self._is_read |= what == "Element"
         else:
             fit(_SPREAD, node.coordinate, Own=node.tensor, place=place)
+        self._loaded.add(name)
         return ir.Local(f"{name}{what}", node.type, varies=True)
 
     def _total(self, fold: ir.Reduce, takes_last: bool = False) -> ir.Local:

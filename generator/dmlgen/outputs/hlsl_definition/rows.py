@@ -130,8 +130,9 @@ class RowsPass(FormPass):
 
     @property
     def element(self) -> str:
-        """The type in which elements are computed."""
-        return "float" if self.source.values == {"float"} else f"{self.source.macro}_VALUE"
+        """The type in which elements are computed: what is read, except of `source`, is read as floats."""
+        is_float = self.source not in self.read or self.source.values == {"float"}
+        return "float" if is_float else f"{self.source.macro}_VALUE"
 
     @property
     def in_vectors(self) -> tuple[ShaderTensor, ...]:
