@@ -970,11 +970,10 @@ uint EndOfKeys(List at)
 // Whether a key before that is unmasked
 bool Counts(List at) { return Entry(at, 3) <= ContextChoice4(at) + Entry(at, 2) || !PAST_SEQUENCE_LENGTHS_PRESENT; }
 
-// The score of a product; minus infinity for keys that are masked, or that lie beyond the last one, unless all are
-// `within`
-float ScoreOf(bool within, uint row, uint key, float product)
+// The score of a product of the row at `at`; minus infinity for keys that are masked, or that lie beyond the last one,
+// unless all are `within`
+float ScoreOf(bool within, List at, uint key, float product)
 {
-    List at = RowAt(min(row, Rows() - 1));
     at.entries[3] = (int)(within ? key : min(key, max(endKey, 1) - 1));
     const float score = Scored(at, product);
     return (within || key < endKey) && Counts(at) ? score : asfloat(0xff800000);
@@ -1921,12 +1920,24 @@ void ProcessTiles(inout State state, uint thread, bool areDirect, bool within)
     for (; firstKey + (within ? TILE_KEYS : 1) <= endKey; firstKey += TILE_KEYS)
     {
         MultiplyKeys(state, thread, areDirect);
-        [unroll]
+        // The text of scores may be long, so it is in a loop. Rows rotate, since a loop cannot index registers.
+        [loop]
         for (uint r = 0; r < OWN_ROWS; r++)
+        {
+            const List at = RowAt(min(OwnRow(r), Rows() - 1));
+            float4 row[OWN_FOURS];
             [unroll]
             for (uint k = 0; k < 4 * OWN_FOURS; k++)
-                scores[r][k / 4][k % 4] = ScoreOf(within, OwnRow(r), firstKey + OwnKeys(k / 4)[k % 4],
-                    scores[r][k / 4][k % 4]);
+                row[k / 4][k % 4] = ScoreOf(within, at, firstKey + OwnKeys(k / 4)[k % 4], scores[0][k / 4][k % 4]);
+            [unroll]
+            for (uint f = 0; f < OWN_FOURS; f++)
+            {
+                [unroll]
+                for (uint next = 1; next < OWN_ROWS; next++)
+                    scores[next - 1][f] = scores[next][f];
+                scores[OWN_ROWS - 1][f] = row[f];
+            }
+        }
         WeighKeys(state);
         MultiplyValues(state, thread, areDirect);
     }
