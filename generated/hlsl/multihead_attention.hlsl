@@ -942,17 +942,17 @@ void Store(uint row, uint column, uint most, float4 results)
         [unroll]
         for (uint e = 0; e < 4; e++)
             if (e < count)
-                scratch[(position + e) / 4][(position + e) % 4] = asuint(results)[e];
+                scratch[(position + e) / 4][(position + e) % 4] = asuint(results[e]);
     }
 #elif OUTPUT_IN == 12
     if (count == 4 && position % 4 == 0)
-        outputTensor[position / 4] = ((vector<OUTPUT_STORED, 4>)results);
+        outputTensor[position / 4] = (vector<OUTPUT_STORED, 4>)results;
     else
     {
         [unroll]
         for (uint e = 0; e < 4; e++)
             if (e < count)
-                outputTensor[(position + e) / 4][(position + e) % 4] = ((vector<OUTPUT_STORED, 4>)results)[e];
+                outputTensor[(position + e) / 4][(position + e) % 4] = (OUTPUT_STORED)results[e];
     }
 #endif
 }
