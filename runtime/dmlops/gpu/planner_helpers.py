@@ -84,7 +84,7 @@ def tensors_of(desc: Description, operands: Sequence[Operand], current: int) -> 
             tensors.append(_absent(desc.OPERATOR, one, entry)._replace(buffer=Buffer(PLACEHOLDER, 0)))
         else:
             typed = _typed(desc.OPERATOR, one, entry, given.DataType)
-            tensors.append(Tensor._make((*typed, given.Sizes, given.element_strides)))
+            tensors.append(typed._replace(sizes=given.Sizes, strides=given.element_strides))
     return tensors
 
 
@@ -97,11 +97,16 @@ def _absent(operator: str, one: Operand, entry: int) -> Tensor:
 
 
 @cache
-def _typed(operator: str, one: Operand, entry: int, data_type: TensorDataType) -> tuple[Any, ...]:
+def _typed(operator: str, one: Operand, entry: int, data_type: TensorDataType) -> Tensor:
     """A tensor of a type as planners take it, without sizes and strides."""
-    absent, name, kind = _absent(operator, one, entry), data_type.name, data_type.kind
-    type_ = name, data_type.bits, kind == "float", kind == "signed", HLSL_TYPES[name].is_native
-    return (absent.macro, absent.buffer, True, *type_, *absent[8:-2])
+    return _absent(operator, one, entry)._replace(
+        is_present=True,
+        type_name=data_type.name,
+        bits=data_type.bits,
+        is_float=data_type.kind == "float",
+        is_signed=data_type.kind == "signed",
+        is_native=HLSL_TYPES[data_type.name].is_native,
+    )
 
 
 def bits(value: float) -> int:
