@@ -414,6 +414,12 @@ WHOLE_TENSORS = Family(whole_tensor, has(Rows), {
     "of another box": ("max(InputTensor[p] for p in ndindex([1 for d in axes(InputTensor)]))", False),
 })  # fmt: skip
 
+WHERE_LARGE = "{} if max({}[p] for p in ndindex({}.Sizes)) > 2 else 1.0"
+ONE_TYPE = Family(of("ELEMENT_WISE_QUANTIZE_LINEAR", section("quantize({}, OutputTensor)")), has(Rows), {
+    "floats": (WHERE_LARGE.format("ScaleTensor[at]", *["ScaleTensor"] * 2), True),
+    "floats and integers": (WHERE_LARGE.format("ScaleTensor[at]", *["InputTensor"] * 2), False),
+})  # fmt: skip
+
 RANDOM = np.random.default_rng(5)
 NUMBERS = RANDOM.normal(0, 3, (3, 4, 5)).astype(np.float32)
 TIES = RANDOM.integers(0, 3, (3, 4, 5)).astype(np.float32)
