@@ -19,7 +19,7 @@ Inputs = dict[str, np.ndarray]
 
 
 def random_gathers(operator: str, number: int) -> Iterator[tuple[Any, Inputs]]:
-    """So many descriptions of any rank, types, sizes and layouts, with arrays."""
+    """A `number` of descriptions of any rank, types, sizes and layouts, with arrays."""
     every: Any = (described(OPERATORS[operator], seed) for seed in count())
     small = (one for one in every if operator == one.OPERATOR and one.OutputTensor.size_in_bytes < MOST)
     for seed, desc in enumerate(islice(small, number)):

@@ -547,7 +547,7 @@ def test_any_tile(
     monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(*tile))
     desc = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc)
-    assert (made["NUM_THREADS"], made["LANES"]) == (tile[0] * 32, tile[1])
+    assert (made["NUM_THREADS"], made["SLICES"]) == (tile[0] * 32, tile[1])
     assert (made["KEYS_PER_SPLIT"] > 0) == way.in_parts
     validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
     check_cooperative(device, desc, drawn(desc), is_alike=not way.in_parts)

@@ -1022,9 +1022,10 @@ groupshared float results[BLOCK * NUM_THREADS];
 
 int PhasesAlong(int axis) { return axis == xAxis ? PHASES_X : axis == yAxis ? PHASES_Y : 1; }
 
-static int phaseTaps[WINDOW_RANK];  // that the block's phase meets
+static int phaseTaps[WINDOW_RANK];  // of the block's phase
 
-bool IsMet(int axis, int tap) { return PhasesAlong(axis) == 1 || tap < phaseTaps[axis]; }
+// Whether a tap of the window belongs to the block's phase
+bool IsInPhase(int axis, int tap) { return PhasesAlong(axis) == 1 || tap < phaseTaps[axis]; }
 
 float TermOf(INPUT_VALUE stored)
 {
@@ -1120,7 +1121,7 @@ void FoldBlock(uint group, uint thread)
             const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
             const uint position = (uint)first[d] + tap * Along(windowTaps, d);
             channel = above;
-            isInside = isInside && position < Along(windowLimits, d) && IsMet(d, (int)tap);
+            isInside = isInside && position < Along(windowLimits, d) && IsInPhase(d, (int)tap);
             base += position * Along(windowStrides, d);
             weightsBase += tap * Along(windowLeftSteps, d) * PhasesAlong(d);
         }
@@ -1133,9 +1134,10 @@ void FoldBlock(uint group, uint thread)
             const uint offset = weightsBase + n / TAPS * weightsRowStep
                 + n % TAPS / WINDOW_WIDTH * Along(windowLeftSteps, yAxis) * PhasesAlong(yAxis)
                 + n % WINDOW_WIDTH * Along(windowLeftSteps, xAxis) * PhasesAlong(xAxis);
-            const bool isMet = isInside && IsMet(yAxis, n % TAPS / WINDOW_WIDTH) && IsMet(xAxis, n % WINDOW_WIDTH);
+            const bool hasTap = isInside && IsInPhase(yAxis, n % TAPS / WINDOW_WIDTH)
+                && IsInPhase(xAxis, n % WINDOW_WIDTH);
             vector<float, WEIGHTS_VECTOR> some = 0;
-            if (isMet)
+            if (hasTap)
                 some = (vector<float, WEIGHTS_VECTOR>)filterTensor[offset / WEIGHTS_VECTOR];
             [unroll]
             for (int e = 0; e < WEIGHTS_VECTOR; e++)
@@ -1162,7 +1164,7 @@ void FoldBlock(uint group, uint thread)
                                 + c % columnPitch;
                             n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
                             // 0 times infinity is NaN
-                            if (isThere[position / WINDOW_VECTOR] && IsMet(yAxis, down) && IsMet(xAxis, x))
+                            if (isThere[position / WINDOW_VECTOR] && IsInPhase(yAxis, down) && IsInPhase(xAxis, x))
                                 totals[n] = With(totals[n], terms[position],
                                     factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
                         }

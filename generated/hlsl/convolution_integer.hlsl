@@ -668,9 +668,10 @@ groupshared int results[BLOCK * NUM_THREADS];
 
 int PhasesAlong(int axis) { return axis == xAxis ? PHASES_X : axis == yAxis ? PHASES_Y : 1; }
 
-static int phaseTaps[WINDOW_RANK];  // that the block's phase meets
+static int phaseTaps[WINDOW_RANK];  // of the block's phase
 
-bool IsMet(int axis, int tap) { return PhasesAlong(axis) == 1 || tap < phaseTaps[axis]; }
+// Whether a tap of the window belongs to the block's phase
+bool IsInPhase(int axis, int tap) { return PhasesAlong(axis) == 1 || tap < phaseTaps[axis]; }
 
 int TermOf(INPUT_VALUE stored)
 {
@@ -772,7 +773,7 @@ void FoldBlock(uint group, uint thread)
             const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
             const uint position = (uint)first[d] + tap * Along(windowTaps, d);
             channel = above;
-            isInside = isInside && position < Along(windowLimits, d) && IsMet(d, (int)tap);
+            isInside = isInside && position < Along(windowLimits, d) && IsInPhase(d, (int)tap);
             base += position * Along(windowStrides, d);
             weightsBase += tap * Along(windowLeftSteps, d) * PhasesAlong(d);
         }
@@ -785,8 +786,9 @@ void FoldBlock(uint group, uint thread)
             const uint offset = weightsBase + n / TAPS * weightsRowStep
                 + n % TAPS / WINDOW_WIDTH * Along(windowLeftSteps, yAxis) * PhasesAlong(yAxis)
                 + n % WINDOW_WIDTH * Along(windowLeftSteps, xAxis) * PhasesAlong(xAxis);
-            const bool isMet = isInside && IsMet(yAxis, n % TAPS / WINDOW_WIDTH) && IsMet(xAxis, n % WINDOW_WIDTH);
-            factors[n / TAPS][n % TAPS] = isMet ? (int)LoadFilter(offset) - weightsLess : 0;
+            const bool hasTap = isInside && IsInPhase(yAxis, n % TAPS / WINDOW_WIDTH)
+                && IsInPhase(xAxis, n % WINDOW_WIDTH);
+            factors[n / TAPS][n % TAPS] = hasTap ? (int)LoadFilter(offset) - weightsLess : 0;
         }
         [unroll]
         for (int r = 0; r < reachY; r++)

@@ -26,7 +26,7 @@
 //   SUM_ROWS   rows of a group, for each of its sums
 //   TILE_COLUMNS  columns of a group
 //   TILE_DEPTH  products per sum in each iteration of the k-loop
-//   OWN_ROWS   rows of each sum that a thread accumulates; its lanes, which share them, take different products
+//   OWN_ROWS   rows of each sum that a thread accumulates; threads that share them take different products
 //   OWN_COLUMNS  columns, likewise
 //   SUM_VECTOR  adjacent products of one sum, both factors of which are loaded at once: 1 or 4
 //   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
@@ -1046,10 +1046,12 @@ void PutLine(uint thread, LineVector next[lineLoads], inout LineReader reader)
 }
 #else
 static const uint wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = SUM_ROWS / OWN_ROWS;
-static const uint LANES = NUM_THREADS / (wavesAcross * wavesDown);  // of a block of sums, here called a wave
+// of a block of sums, here called a wave
+static const uint REDUCTION_THREADS = NUM_THREADS / (wavesAcross * wavesDown);
 static const uint threadRows = SUMS * OWN_ROWS, threadColumns = OWN_COLUMNS, TOTALS = threadRows * threadColumns;
-static const uint threadStep = TILE_DEPTH / LANES, threadLoads = threadStep / SUM_VECTOR;
-static const uint elements = OWN_ROWS * OWN_COLUMNS, sharers = LANES;  // of a wave, and the threads that share them
+static const uint threadStep = TILE_DEPTH / REDUCTION_THREADS, threadLoads = threadStep / SUM_VECTOR;
+// of a wave, and the threads that share them
+static const uint elements = OWN_ROWS * OWN_COLUMNS, sharers = REDUCTION_THREADS;
 static const uint readsStart = SUMS * SUM_ROWS;
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
@@ -1069,7 +1071,7 @@ uint2 PlaceOf(uint element)
 
 float Sum(uint number, uint element)
 {
-    return held[(element / LANES * SUMS + number) * NUM_THREADS + wave * LANES + lane];
+    return held[(element / REDUCTION_THREADS * SUMS + number) * NUM_THREADS + wave * REDUCTION_THREADS + lane];
 }
 
 // What a thread loads at once: both factors for its rows and columns, zero beyond the last product
@@ -1089,7 +1091,7 @@ Loaded LoadedAt(uint from[threadRows + threadColumns], uint product, uint end)
     [unroll]
     for (uint n = 0; n < threadLoads; n++)
     {
-        const uint k = product + n * LANES * SUM_VECTOR;
+        const uint k = product + n * REDUCTION_THREADS * SUM_VECTOR;
         [unroll]
         for (i = 0; i < threadRows; i++)
             if (k < end)
@@ -1333,8 +1335,8 @@ void AddUpStep(uint item, uint thread, uint step)
     lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
 #else
-    wave = thread / LANES;
-    lane = thread % LANES;
+    wave = thread / REDUCTION_THREADS;
+    lane = thread % REDUCTION_THREADS;
 #endif
     const uint3 extents = Extents(), last = extents - 1;
     const bool hasProducts = !isRecurrent || step > 0;
@@ -1427,7 +1429,7 @@ void AddUpStep(uint item, uint thread, uint step)
         loaded = next;
     }
     [unroll]
-    for (uint distance = 1; distance < LANES; distance *= 2)
+    for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         const bool halves = (TOTALS) * (1) / (2 * distance) >= SUMS, isOdd = halves && (thread & distance) != 0;
         const uint count = halves ? (TOTALS) * (1) / (2 * distance) : SUMS;
@@ -1467,7 +1469,7 @@ void AddUpStep(uint item, uint thread, uint step)
     }
     GroupBarrier();
     [unroll]
-    for (i = 0; i < SUMS * ((elements + LANES - 1) / LANES); i++)
+    for (i = 0; i < SUMS * ((elements + REDUCTION_THREADS - 1) / REDUCTION_THREADS); i++)
         held[i * NUM_THREADS + thread] = totals[i];
 #endif
 

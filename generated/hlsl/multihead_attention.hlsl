@@ -38,8 +38,10 @@
 //   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats
 //   QUERY_FOURS  elements of a query, divided by 4 and rounded up
 //   VALUE_FOURS  the same of a value
-//   LANES      threads that share a key and its value, a power of 2, with FEW_QUERIES; waves that share rows with
-//              COOPERATIVE_MATRIX; else threads that do: 16 or 32
+//   KEY_THREADS  with FEW_QUERIES, threads that share a key and its value, a power of 2
+//   SLICES     with COOPERATIVE_MATRIX, slices of the elements of queries, keys and values, each in a wave of its own:
+//              waves that share 16 queries
+//   ROW_THREADS  otherwise, threads that share rows: 16 or 32
 //   TILE_KEYS  with COOPERATIVE_MATRIX, keys of a tile, whose scores a wave holds at once: a multiple of 16
 //   X_IN       the binding of the tensor in which X lies, plus 1, or 0 for scratch, X being QUERY, KEY, VALUE or
 //              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
@@ -971,12 +973,12 @@ float ShiftOf(float greatest) { return greatest == asfloat(0xff800000) ? 0.0f : 
 float ElementOf(uint4 elements, uint number) { return FourOf(elements, number / 4)[number % 4]; }
 
 // of a key that a thread loads
-static const uint KEY_VECTORS = (QUERY_FOURS * 4 + LANES * VECTOR - 1) / (LANES * VECTOR);
-static const uint VALUE_VECTORS = (VALUE_FOURS * 4 + LANES * VECTOR - 1) / (LANES * VECTOR);
+static const uint KEY_VECTORS = (QUERY_FOURS * 4 + KEY_THREADS * VECTOR - 1) / (KEY_THREADS * VECTOR);
+static const uint VALUE_VECTORS = (VALUE_FOURS * 4 + KEY_THREADS * VECTOR - 1) / (KEY_THREADS * VECTOR);
 static const uint MOST_VECTORS = KEY_VECTORS > VALUE_VECTORS ? KEY_VECTORS : VALUE_VECTORS;
 // keys, or parts, loaded at once
 static const uint KEY_FETCHES = COMBINE || MOST_VECTORS == 1 ? 4 : MOST_VECTORS == 2 ? 2 : 1;
-static const uint STRANDS = NUM_THREADS / LANES;  // keys, or parts, that the group works on side by side
+static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys, or parts, that the group works on side by side
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
 static const uint COLUMNS = VALUE_VECTORS * VECTOR;  // of the values, of a thread
 static const uint EACH = COMBINE || COLUMNS > ROWS * KEY_FETCHES ? COLUMNS : ROWS * KEY_FETCHES;
@@ -988,7 +990,7 @@ groupshared float2 relative[STRANDS];  // what weights are relative to, and thei
 // vector starts
 uint2 PlaceOf(uint thread, uint first, uint u, uint j)
 {
-    return uint2(first + u * STRANDS + thread / LANES, (thread % LANES + j * LANES) * VECTOR);
+    return uint2(first + u * STRANDS + thread / KEY_THREADS, (thread % KEY_THREADS + j * KEY_THREADS) * VECTOR);
 }
 
 #if !COMBINE
@@ -1060,12 +1062,13 @@ void KeepValues(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][VALUE
 #endif
 
 // Computes some queries of the heads that share keys, over one part of these, or combines the parts of a query. Each
-// strand of LANES threads has keys and values, or parts, of its own. The softmax is online: weighted sums are relative
-// to the greatest score so far.
+// strand of KEY_THREADS threads has keys and values, or parts, of its own. The softmax is online: weighted sums are
+// relative to the greatest score so far.
 void Attend(uint item, uint thread)
 {
     FindGroup(item);
-    const uint lane = thread % LANES, strand = thread / LANES, valueSize = (uint)keptPresentValueSizes[0][3];
+    const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS,
+        valueSize = (uint)keptPresentValueSizes[0][3];
     uint q, j, e, u, c;
     float greatest[ROWS], sums[ROWS], mixed[ROWS * COLUMNS];
     [unroll]
@@ -1088,7 +1091,7 @@ void Attend(uint item, uint thread)
         [unroll]
         for (j = 0; j < KEY_VECTORS; j++)
         {
-            const uint element = (lane + j * LANES) * VECTOR;
+            const uint element = (lane + j * KEY_THREADS) * VECTOR;
             uint4 some = (uint4)0;
             if (element < (uint)keptQuerySizes[0][3])
                 some = QueryVector(min(firstRow + q, Rows() - 1), element);
@@ -1119,11 +1122,12 @@ void Attend(uint item, uint thread)
             counts[u] = asfloat(own.y);
             [unroll]
             for (j = 0; j < VALUE_VECTORS; j++)
-                values[u][j] = scratch[position / 4 + min(lane + j * LANES, valueSize / 4 - 1)];
+                values[u][j] = scratch[position / 4 + min(lane + j * KEY_THREADS, valueSize / 4 - 1)];
         }
 #else
         FetchValues(thread, first, end, values);
-        // Dot products of queries and keys. A thread has every LANES-th vector of a key; one thread adds up the lanes.
+        // Dot products of queries and keys. A thread has every KEY_THREADS-th vector of a key; one thread adds up the
+        // sums of all.
         [unroll]
         for (u = 0; u < KEY_FETCHES; u++)
             [unroll]
@@ -1144,8 +1148,8 @@ void Attend(uint item, uint thread)
         {
             float total = 0;
             [unroll]
-            for (j = 0; j < LANES; j++)  // threads start at different lanes to avoid bank conflicts
-                total += held[i * LANES + (j + i * LANES / 32) % LANES];
+            for (j = 0; j < KEY_THREADS; j++)  // threads start at different places to avoid bank conflicts
+                total += held[i * KEY_THREADS + (j + i * KEY_THREADS / 32) % KEY_THREADS];
             List at = RowAt(min(firstRow + i / TILE_KEYS, Rows() - 1));
             const uint number = first + i % TILE_KEYS;
             at.entries[3] = (int)min(number, end - 1);
@@ -1205,7 +1209,8 @@ void Attend(uint item, uint thread)
         relative[strand] = float2(greatest[q], sums[q]);
         [unroll]
         for (c = 0; c < COLUMNS; c++)
-            held[strand * LANES * COLUMNS + (c / VECTOR * LANES + lane) * VECTOR + c % VECTOR] = mixed[q * COLUMNS + c];
+            held[strand * KEY_THREADS * COLUMNS + (c / VECTOR * KEY_THREADS + lane) * VECTOR + c % VECTOR] =
+                mixed[q * COLUMNS + c];
         GroupMemoryBarrierWithGroupSync();
         float most = asfloat(0xff800000), sum = 0;
         uint s;
@@ -1217,7 +1222,7 @@ void Attend(uint item, uint thread)
         {
             float total = 0;
             for (s = 0; s < STRANDS; s++)
-                total += held[s * LANES * COLUMNS + column] * Weight(relative[s].x - ShiftOf(most));
+                total += held[s * KEY_THREADS * COLUMNS + column] * Weight(relative[s].x - ShiftOf(most));
             Store(firstRow + q, column, 1, SPLIT_KV ? total : total / sum);
         }
 #if SPLIT_KV
@@ -1228,7 +1233,6 @@ void Attend(uint item, uint thread)
 }
 #else
 #if COOPERATIVE_MATRIX
-#define SLICES LANES  // of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
 static const uint QUERY_EIGHTS = QUERY_FOURS / 2, VALUE_EIGHTS = VALUE_FOURS / 2;
 static const uint KEY_SIXTEENS = TILE_KEYS / 16, OWN_ROWS = 2, OWN_FOURS = KEY_SIXTEENS;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
@@ -1579,13 +1583,13 @@ void Collect(State state, uint thread, uint block, out float4 totals[OWN_ROWS])
         totals[r] = asfloat(LoadShared(tiles[own + r * 32 + lane], NON_PRIVATE));
 }
 #else
-static const uint ROW_THREADS = LANES, OWN_ROWS = ROWS * ROW_THREADS / NUM_THREADS, OWN_FOURS = 1;
-static const uint columnParts = (VALUE_FOURS + 4 * LANES - 1) / (4 * LANES);  // of several groups
+static const uint OWN_ROWS = ROWS * ROW_THREADS / NUM_THREADS, OWN_FOURS = 1;
+static const uint columnParts = (VALUE_FOURS + 4 * ROW_THREADS - 1) / (4 * ROW_THREADS);  // of several groups
 // of values, of a thread, which are
-static const uint columns = (VALUE_FOURS * 4 + columnParts * LANES - 1) / (columnParts * LANES);
+static const uint columns = (VALUE_FOURS * 4 + columnParts * ROW_THREADS - 1) / (columnParts * ROW_THREADS);
 // adjacent ones
 static const uint OWN_COLUMNS = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1, BLOCKS = columns / OWN_COLUMNS;
-static const uint TILE_KEYS = 4 * LANES, GROUP_COLUMNS = columns * LANES;
+static const uint TILE_KEYS = 4 * ROW_THREADS, GROUP_COLUMNS = columns * ROW_THREADS;
 static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries and keys, then keys of values
 // padded by one to avoid bank conflicts
 static const uint pitch = (ROWS + TILE_KEYS) / 4 + 1, weightPitch = ROWS / 4 + 1;
@@ -1606,12 +1610,12 @@ static uint4 nextValues[valueLoads];
 static uint ownRow, rowLane;  // of the thread: its first row, and its number in these
 #define OwnRow(r) (firstRow + ownRow + (r))
 #define OwnKeys(f) (rowLane * 4 + uint4(0, 1, 2, 3))
-#define OwnColumn(block) (part * GROUP_COLUMNS + ((block) * LANES + rowLane) * OWN_COLUMNS)
+#define OwnColumn(block) (part * GROUP_COLUMNS + ((block) * ROW_THREADS + rowLane) * OWN_COLUMNS)
 
 bool Begin(inout State state, inout uint thread)
 {
-    ownRow = thread / LANES * OWN_ROWS;
-    rowLane = thread % LANES;
+    ownRow = thread / ROW_THREADS * OWN_ROWS;
+    rowLane = thread % ROW_THREADS;
     return false;
 }
 
@@ -1736,7 +1740,7 @@ void MultiplyValues(inout State state, uint thread, bool areDirect)
             [unroll]
             for (j = 0; j < BLOCKS; j++)
             {
-                const uint column = (rowLane + j * LANES) * OWN_COLUMNS;
+                const uint column = (rowLane + j * ROW_THREADS) * OWN_COLUMNS;
                 Columns values;
                 [unroll]
                 for (uint e = 0; e < OWN_COLUMNS; e++)

@@ -842,7 +842,7 @@ typedef struct dmlops_plan_AttentionSplit {
     int64_t rows;
     int64_t keys;
     int64_t parts;
-    int64_t lanes;
+    int64_t sharers;
     int64_t tile_keys;
     int64_t threads;
 } dmlops_plan_AttentionSplit;
@@ -2657,13 +2657,13 @@ DMLOPS_CALLED void dmlops_plan_no_split(dmlops_planning* planning, dmlops_plan_A
     result->rows = 1;
     result->keys = 0;
     result->parts = 1;
-    result->lanes = 1;
+    result->sharers = 1;
     result->tile_keys = 0;
     result->threads = 1;
     return;
 }
 
-/* The groups, for queries of these sizes, if each takes so many rows of heads that share keys. */
+/* The groups, for queries of these sizes, each of which takes `rows` of heads that share keys. */
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t shared,
     int64_t rows) {
     int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
@@ -2733,7 +2733,7 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
     result->rows = rows;
     result->keys = 0;
     result->parts = parts;
-    result->lanes = threads;
+    result->sharers = threads;
     result->tile_keys = 0;
     result->threads = dmlops_multiply(8, threads);
     return;
@@ -2758,12 +2758,13 @@ DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
     int64_t keys, int64_t width, int64_t shared, int64_t vector, dmlops_plan_AttentionSplit* result) {
     int64_t widest = dmlops_divide(dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), vector);
-    int64_t lanes = dmlops_plan_power_below(planning, widest, 16);
-    int64_t vectors = dmlops_plan_ceil_div(planning, widest, lanes);
+    int64_t threads = dmlops_plan_power_below(planning, widest, 16);
+    int64_t vectors = dmlops_plan_ceil_div(planning, widest, threads);
     int64_t rows = dmlops_min(dmlops_plan_times(planning, shared, query->items[dmlops_item(planning, 2, query->count)]),
         dmlops_divide(8, vectors));
     int64_t groups = dmlops_plan_groups_of(planning, query, shared, rows);
-    int64_t own = dmlops_max(dmlops_multiply(dmlops_divide(128, lanes), dmlops_max(dmlops_divide(4, vectors), 1)), 128);
+    int64_t own = dmlops_max(dmlops_multiply(dmlops_divide(128, threads), dmlops_max(dmlops_divide(4, vectors), 1)),
+        128);
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, own) <= 512)
         && (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys,
         dmlops_multiply(2, own))) >= 1024))) {
@@ -2777,7 +2778,7 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
     result->rows = rows;
     result->keys = own;
     result->parts = parts;
-    result->lanes = lanes;
+    result->sharers = threads;
     result->tile_keys = 0;
     result->threads = 128;
     return;
@@ -2841,7 +2842,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, cons
     result->rows = rows;
     result->keys = own;
     result->parts = parts;
-    result->lanes = tile.slices;
+    result->sharers = tile.slices;
     result->tile_keys = tile.keys;
     result->threads = dmlops_multiply(tile.waves, 32);
     return;
@@ -2851,19 +2852,19 @@ DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, cons
    it loads at once, if there are enough threads. */
 DMLOPS_CALLED void dmlops_plan_combining_split(dmlops_planning* planning, int64_t width,
     const dmlops_plan_AttentionSplit* split, dmlops_plan_AttentionSplit* result) {
-    int64_t lanes = dmlops_plan_power_below(planning, dmlops_divide(width, 4), 32);
+    int64_t threads = dmlops_plan_power_below(planning, dmlops_divide(width, 4), 32);
     int64_t strands = dmlops_plan_power_below(planning,
         dmlops_subtract(dmlops_multiply(2, dmlops_plan_ceil_div(planning, split->parts, 4)), 1),
-        dmlops_divide(256, lanes));
+        dmlops_divide(256, threads));
     result->kernel = 1;
     result->vector = 4;
     result->shared = 1;
     result->rows = 1;
     result->keys = split->keys;
     result->parts = 1;
-    result->lanes = lanes;
+    result->sharers = threads;
     result->tile_keys = 0;
-    result->threads = dmlops_multiply(lanes, strands);
+    result->threads = dmlops_multiply(threads, strands);
     return;
 }
 
@@ -2891,13 +2892,17 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_FOURS"),
         dmlops_plan_ceil_div(planning, query->items[dmlops_item(planning, 3, query->count)], 4));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FOURS"), dmlops_plan_ceil_div(planning, width, 4));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), split->lanes);
     if (split->kernel == 1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
-    }
-    if (split->kernel == 2) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), split->tile_keys);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), split->sharers);
+    } else {
+        if (split->kernel == 2) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+            dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), split->sharers);
+            dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), split->tile_keys);
+        } else {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_THREADS"), split->sharers);
+        }
     }
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split->shared, split->rows),
         split->parts);
@@ -4518,7 +4523,7 @@ DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dm
         dmlops_plan_ceil_div(planning, found->depth, vector));
 }
 
-/* The way to load the right factor: up to so many adjacent channels or pixels at once, wherever they start, or single
+/* The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they start, or single
    elements, which tiles of cooperative matrices then hold along k. */
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result) {
@@ -5094,8 +5099,8 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
 }
 
 /* The window of a description, and what else decides how threads work on it. Neighbors follow the last dimension unless
-   channels are closer, of which each has its own elements: those of channels-last tensors. A channel group has so
-   many `rows` of weights. Bytes come with zero points, of which a block has one. */
+   channels are closer, of which each has its own elements: those of channels-last tensors. A channel group has
+   `rows` rows of weights. Bytes come with zero points, of which a block has one. */
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window, int64_t rows,
     dmlops_plan_Slide* result) {
@@ -6368,7 +6373,7 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Whether both factors consist of vectors of so many elements along k; intermediate tensors do. */
+/* Whether both factors consist of vectors of `vector` elements along k; intermediate tensors do. */
 DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
     const dmlops_plan_Tensor_16* tensors, int64_t vector) {
     return dmlops_plan_is_in_vectors(planning, &tensors->items[dmlops_item(planning, one->weights, tensors->count)],

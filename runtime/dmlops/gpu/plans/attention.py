@@ -67,7 +67,7 @@ PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
 "groups that saturate a GPU's memory bandwidth"
 PARTS_KEYS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.99
 "keys per part, at most"
-MOST_LANES = 16  # threads that share a key and its value
+MOST_KEY_THREADS = 16  # threads that share a key and its value
 OWN = 8  # vectors of queries and weighted sums that a thread holds
 FETCHED = 4  # keys and their values, or parts, that threads load at once
 COMBINE_THREADS = 256  # in a group that combines parts, at most
@@ -94,9 +94,9 @@ class AttentionTile(NamedTuple):
 class AttentionSplit(NamedTuple):
     """How groups of `threads` share attention, which a `kernel` computes, `vector` elements at once. Each
     takes `rows` queries of `shared` adjacent heads, which have the same keys, one head after another, and one
-    of `parts`: of the keys, `keys` each, or, if that is 0, of the columns of values. As many as `lanes` share
-    work: threads a key where queries are few, else rows; waves rows with cooperative matrices, whose tiles
-    have `tile_keys`."""
+    of `parts`: of the keys, `keys` each, or, if that is 0, of the columns of values. Of a
+    group's threads, or with cooperative matrices of its waves, `sharers` share a row; where queries are few,
+    a key. Tiles of cooperative matrices have `tile_keys`."""
 
     kernel: int
     vector: int
@@ -104,7 +104,7 @@ class AttentionSplit(NamedTuple):
     rows: int
     keys: int
     parts: int
-    lanes: int
+    sharers: int
     tile_keys: int
     threads: int
 
@@ -115,7 +115,7 @@ def no_split() -> AttentionSplit:
 
 
 def groups_of(query: Sizes, shared: int, rows: int) -> int:
-    """The groups, for queries of these sizes, if each takes so many rows of heads that share keys."""
+    """The groups, for queries of these sizes, each of which takes `rows` of heads that share keys."""
     heads = times(query[0], query[1] // shared)
     return times(heads, ceil_div(times(query[2], shared), rows))
 
@@ -173,16 +173,16 @@ def few_queries_split(query: Sizes, keys: int, width: int, shared: int, vector: 
     """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
     once."""
     widest = max(query[3], width) // vector
-    lanes = power_below(widest, MOST_LANES)
-    vectors = ceil_div(widest, lanes)
+    threads = power_below(widest, MOST_KEY_THREADS)
+    vectors = ceil_div(widest, threads)
     rows = min(times(shared, query[2]), OWN // vectors)
     groups = groups_of(query, shared, rows)
-    own = max(PARTS_THREADS // lanes * max(FETCHED // vectors, 1), PARTS_THREADS)
+    own = max(PARTS_THREADS // threads * max(FETCHED // vectors, 1), PARTS_THREADS)
     while 2 * own <= PARTS_KEYS and times(groups, ceil_div(keys, 2 * own)) >= PARTS_GROUPS:
         own *= 2
     parts = ceil_div(keys, own)
     own = own if parts > 1 else 0
-    return AttentionSplit(FEW_QUERIES, vector, shared, rows, own, parts, lanes, 0, PARTS_THREADS)
+    return AttentionSplit(FEW_QUERIES, vector, shared, rows, own, parts, threads, 0, PARTS_THREADS)
 
 
 def attention_tile(query: Sizes, width: int) -> AttentionTile:
@@ -221,9 +221,9 @@ def cooperative_split(query: Sizes, keys: int, width: int, shared: int) -> Atten
 def combining_split(width: int, split: AttentionSplit) -> AttentionSplit:
     """The dispatch that combines parts, for values of that width. A group takes a query, and each thread no
     more parts than it loads at once, if there are enough threads."""
-    lanes = power_below(width // 4, WAVE)
-    strands = power_below(2 * ceil_div(split.parts, FETCHED) - 1, COMBINE_THREADS // lanes)
-    return AttentionSplit(FEW_QUERIES, 4, 1, 1, split.keys, 1, lanes, 0, lanes * strands)
+    threads = power_below(width // 4, WAVE)
+    strands = power_below(2 * ceil_div(split.parts, FETCHED) - 1, COMBINE_THREADS // threads)
+    return AttentionSplit(FEW_QUERIES, 4, 1, 1, split.keys, 1, threads, 0, threads * strands)
 
 
 def words_of_parts(split: AttentionSplit, sizes: Sizes) -> int:
@@ -243,11 +243,14 @@ def define_attention(out: Planning, query: Sizes, width: int, split: AttentionSp
     out.define("VECTOR", max(split.vector, 4))
     out.define("QUERY_FOURS", ceil_div(query[3], 4))
     out.define("VALUE_FOURS", ceil_div(width, 4))
-    out.define("LANES", split.lanes)
     if split.kernel == FEW_QUERIES:
         out.define("FEW_QUERIES", 1)
-    if split.kernel == COOPERATIVE:
+        out.define("KEY_THREADS", split.sharers)
+    elif split.kernel == COOPERATIVE:
         out.define("COOPERATIVE_MATRIX", 1)
+        out.define("SLICES", split.sharers)
         out.define("TILE_KEYS", split.tile_keys)
+    else:
+        out.define("ROW_THREADS", split.sharers)
     groups = times(groups_of(query, split.shared, split.rows), split.parts)
     return Threads(times(groups, split.threads), split.threads)

@@ -174,7 +174,7 @@ def left_items(found: Matrices, vector: int) -> int:
 
 
 def gathered(op: Contraction, side: Side, most: int) -> Side:
-    """The way to load the right factor: up to so many adjacent channels or pixels at once, wherever they
+    """The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they
     start, or single elements, which tiles of cooperative matrices then hold along k."""
     right = op.right
     channels = gcd(most, op.factors.depth) if right.strides[1] == 1 else 1

@@ -88,7 +88,7 @@ class Block(NamedTuple):
     """A thread's block: rows, columns and channels of elements, of which there are `counts` along the
     dimensions of the output. Loops over the last `unrolled` dimensions of the window, `down` and `across`,
     are unrolled, and `shares` threads share its `layers`: sets of taps, for one channel, that differ only
-    along these. So many `threads` are busy."""
+    along these. `threads` are busy in all."""
 
     unrolled: int
     down: Axis
@@ -126,7 +126,7 @@ class SlidingParams(NamedTuple):
 def slide_of(out: Planning, op: Definition, shader: DefinitionShader, window: Window, rows: int) -> Slide:
     """The window of a description, and what else decides how threads work on it. Neighbors follow the last
     dimension unless channels are closer, of which each has its own elements: those of channels-last tensors.
-    A channel group has so many `rows` of weights. Bytes come with zero points, of which a block has one."""
+    A channel group has `rows` rows of weights. Bytes come with zero points, of which a block has one."""
     factors, tensor, output = op.factors, op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
     axes: Annotated[list[Axis], 8] = []
     for d, taps in enumerate(window.sizes):

@@ -116,7 +116,7 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_
 
 
 def are_in_vectors(one: SumsPass, tensors: Tensors, vector: int) -> bool:
-    """Whether both factors consist of vectors of so many elements along k; intermediate tensors do."""
+    """Whether both factors consist of vectors of `vector` elements along k; intermediate tensors do."""
     return is_in_vectors(tensors[one.weights], vector) and (
         one.tensor == NONE or is_in_vectors(tensors[one.tensor], vector)
     )
