@@ -27,8 +27,7 @@ from dmlgen.schedules.vector_axis import VectorAxis
 from dmlgen.schedules.views import NO_VIEW, view_before, view_in, view_of
 from dmlops.gpu.plans import gemm_view
 from gpu_device import device
-from product_cases import phases, windows
-from schedule_cases import Arrays, Variant, changed, described, operators_with, planned_by, shader
+from schedule_cases import Arrays, Variant, changed, described, operators_with, shader
 from whole_registry import whole_registry
 
 __all__ = ["device"]
@@ -215,25 +214,14 @@ WINDOWS = Family(convolution, factors, {
     "without a channel": (CHANNELS, CHANNELS.replace("inputs", "1, inputs"), None),
     "greatest": ('total: "sum(', 'total: "max(', None),
     "of three": ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w", None),
-})  # fmt: skip
-FORWARD, BACKWARD = windows("FLOAT32")["whole places"], phases("FLOAT32")["backward, in twos"]
-
-
-def directions(variant: Variant) -> tuple[bool, bool]:
-    """Whether tiles apply to convolutions forward, and backward."""
-    inputs = planned_by(variant.registry).inputs
-    return inputs(FORWARD, 0).factors.applies, inputs(BACKWARD, 0).factors.applies
-
-
-DIRECTIONS = Family(convolution, directions, {
-    "squares of places": ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if", (False, True)),
-    "of squares": ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w", (False, True)),
-    "remainder 1": ("% Strides[d] == 0", "% Strides[d] == 1", (True, False)),
-    "another divisor": ("% Strides[d] == 0", "% Dilations[d] == 0", (True, False)),
-    "another quotient": ("// Strides[d] for", "// (Strides[d] + 1) for", (True, False)),
-    "any": ("all(strided_position(w)", "any(strided_position(w)", (True, False)),
-    "the group": ("[input_channel(k), channel[1]]", "[input_channel(k), channel[0]]", (True, False)),
-    "not by channels": ("[input_channel(k), channel[1]]", "[at[1], channel[1]]", (True, False)),
+    "squares of places": ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if", None),
+    "of squares": ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w", None),
+    "remainder 1": ("% Strides[d] == 0", "% Strides[d] == 1", None),
+    "another divisor": ("% Strides[d] == 0", "% Dilations[d] == 0", None),
+    "another quotient": ("// Strides[d] for", "// (Strides[d] + 1) for", None),
+    "any": ("all(strided_position(w)", "any(strided_position(w)", None),
+    "the group": ("[input_channel(k), channel[1]]", "[input_channel(k), channel[0]]", None),
+    "not by channels": ("[input_channel(k), channel[1]]", "[at[1], channel[1]]", None),
 })  # fmt: skip
 
 NETWORK = """compute:

@@ -549,7 +549,6 @@ typedef struct dmlops_plan_Window {
 } dmlops_plan_Window;
 
 typedef struct dmlops_plan_Factors {
-    int applies;
     dmlops_plan_int_8 left;
     dmlops_plan_int_8 right;
     dmlops_plan_int_8 left_less;
@@ -2504,7 +2503,7 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
         if (place == sizes->count) {
             step = dmlops_add(step, stride);
         } else {
-            if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
+            if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
                 steps.items[dmlops_item(planning, place, steps.count)] =
                     dmlops_add(steps.items[dmlops_item(planning, place, steps.count)], stride);
             }
@@ -2549,15 +2548,15 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
     int64_t products) {
     int is_whole = (op->left.bits >= 16) && (op->right.bits >= 16) && (op->output.bits >= 16);
     if (dmlops_plan_is_of_bytes(planning, op)) {
-        is_whole = depth <= 33025;
+        is_whole = (op->left.bits == 8) && (op->right.bits == 8) && (depth <= 33025);
     }
-    return op->factors.applies && is_whole && (products >= 96);
+    return is_whole && (products >= 96);
 }
 
-/* Whether the factors are bytes with zero points. */
+/* Whether the factors are bytes with zero points; larger integers have no tiles. */
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
     (void)planning;
-    return op->factors.applies && !op->left.is_float;
+    return !op->left.is_float;
 }
 
 /* The output as matrices; there is no window. */
@@ -5109,11 +5108,12 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
+    int is_weighted = shader->contraction.number != -1;
     dmlops_plan_Axis_8 axes;
     axes.count = 0;
     for (int64_t d = 0; d < window->sizes.count; ++d) {
         const int64_t taps = window->sizes.items[d];
-        int64_t divisor = factors->applies ? window->right_divisors.items[dmlops_item(planning, d,
+        int64_t divisor = is_weighted ? window->right_divisors.items[dmlops_item(planning, d,
             window->right_divisors.count)] : 1;
         int64_t step = dmlops_plan_counted(planning,
             window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)]);
@@ -5127,7 +5127,7 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
         made_1.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
         dmlops_plan_Axis_8_append(planning, &axes, &made_1);
     }
-    int is_own = !factors->applies || ((factors->window.groups > 1) && (dmlops_max(rows, factors->depth) == 1));
+    int is_own = !is_weighted || ((factors->window.groups > 1) && (dmlops_max(rows, factors->depth) == 1));
     int is_adjacent = (output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] > 1)
         && (output->strides.items[dmlops_item(planning, 1, output->strides.count)] == 1);
     int is_across = !is_own || !is_adjacent || (tensor->strides.items[dmlops_item(planning, 1,
@@ -5263,7 +5263,7 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
         const dmlops_plan_Tensor* one = &op->tensors.items[place];
         found = found && ((place == shader->sliding.output) || !one->is_output || !one->is_present);
     }
-    if (factors->applies) {
+    if (shader->contraction.number != -1) {
         found = found && dmlops_plan_has_channels_first(planning, factors, output)
             && (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
         for (int64_t d = 0; d < window->right_divisors.count; ++d) {
@@ -5310,7 +5310,8 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     const dmlops_plan_Matrices* found) {
     dmlops_plan_Window window;
     window = op->sliding.window;
-    if (op->factors.applies) {
+    int is_weighted = shader->contraction.number != -1;
+    if (is_weighted) {
         window = op->factors.window;
     }
     if (!dmlops_plan_is_slid(planning, op, shader, &window)) {
@@ -5330,7 +5331,7 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     if (block.layers >= dmlops_divide(INT64_C(4294967296), 2)) {
         return 0;
     }
-    if (shader->contraction.number != -1) {
+    if (is_weighted) {
         dmlops_plan_Buffer made_1;
         made_1 = dmlops_out_scratch(planning, 8, 0);
         dmlops_out_write(planning, &made_1);
@@ -5366,7 +5367,7 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &order));
     dmlops_plan_int_64 weights;
     weights.count = 0;
-    if (op->factors.applies) {
+    if (is_weighted) {
         const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
             op->tensors.count)];
         const dmlops_plan_Side * side = &found->left;
@@ -9624,9 +9625,6 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7),
         DMLOPS_LESS, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
-        DMLOPS_SMALL(1) /* BACKWARD */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
@@ -9648,31 +9646,25 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(9), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1),
-        DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_EACH,
-        1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_CHOOSE, DMLOPS_EQUAL,
-        DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
-        DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11),
+        DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */,
+        DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
@@ -9730,7 +9722,6 @@ static const uint8_t dmlops_gemm_inputs[] = {
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_SMALL(1),
     DMLOPS_NEED, 1, DMLOPS_PLACE(14) /* Number */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_CHOOSE,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */, DMLOPS_ITEMS, 2, DMLOPS_SUBTRACT,
@@ -11690,13 +11681,6 @@ static const uint8_t dmlops_matrix_multiply_integer_inputs[] = {
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
-        DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
-        DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
-        DMLOPS_TYPE, DMLOPS_AT(ATensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
-        DMLOPS_AT(BZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(BZeroPointTensor), DMLOPS_TYPE,
-        DMLOPS_AT(BTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_TURN(1),
         DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 1, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
@@ -11772,13 +11756,6 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
         DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
-        DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
-        DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
-        DMLOPS_TYPE, DMLOPS_AT(ATensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
-        DMLOPS_AT(BZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(BZeroPointTensor), DMLOPS_TYPE,
-        DMLOPS_AT(BTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_TURN(1),
         DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 1, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
@@ -11858,13 +11835,6 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
-        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
-        DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(FilterZeroPointTensor),
-        DMLOPS_TYPE, DMLOPS_AT(FilterTensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
-        DMLOPS_AT(InputZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputZeroPointTensor), DMLOPS_TYPE,
-        DMLOPS_AT(InputTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_RANK,
         DMLOPS_AT(OutputTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_RANK,
@@ -11966,13 +11936,6 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
-        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
-        DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(FilterZeroPointTensor),
-        DMLOPS_TYPE, DMLOPS_AT(FilterTensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
-        DMLOPS_AT(InputZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputZeroPointTensor), DMLOPS_TYPE,
-        DMLOPS_AT(InputTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_RANK,
         DMLOPS_AT(OutputTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_RANK,
@@ -13773,13 +13736,6 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
-        DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
-        DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
-        DMLOPS_TYPE, DMLOPS_AT(ATensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(BTensor),
-        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
-        DMLOPS_AT(BZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(BZeroPointTensor), DMLOPS_TYPE,
-        DMLOPS_AT(BTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_TURN(1),
         DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 1, DMLOPS_RANK, DMLOPS_AT(OutputTensor),

@@ -68,7 +68,7 @@ def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
     match coordinates:
         case ir.Reduce("list", (ir.Loop(variable, ir.Number(value=0), _, None),), body):
             parts = [part for part in ir.walk(body) if isinstance(part, ir.Index)]
-            axes = [part.index for part in parts if part.sequence == ir.AT]
+            axes = list(dict.fromkeys(part.index for part in parts if part.sequence == ir.AT))
             is_own = all(part.index == variable for part in parts if part.sequence == w)
             if not is_own or len(axes) > 1 or not is_sum(body, ir.AT, w):
                 raise Unfit

@@ -54,10 +54,6 @@ class TensorFacts:
         """Whether tables allow a tensor only floating-point types."""
         return all(entry.kind == "float" for entry in self.types(tensor, choice))
 
-    def has_words(self, tensor: str, choice: Choice) -> bool:
-        """Whether tables allow a tensor only types of at most 32 bits."""
-        return all(entry.bits <= 32 for entry in self.types(tensor, choice))
-
     def has_whole_words(self, tensor: str) -> bool:
         """Whether tables allow a tensor only types of exactly 32 bits."""
         return all(entry.bits == 32 for entry in self.types(tensor))

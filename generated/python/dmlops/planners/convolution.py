@@ -13,7 +13,6 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass, SlidingPass
 from ..gpu.plans.gemm_view import Factors, Window
 
-CONVOLUTION_DIRECTION_BACKWARD = enums.ConvolutionDirection.BACKWARD
 CONVOLUTION_DIRECTION_FORWARD = enums.ConvolutionDirection.FORWARD
 CONVOLUTION_MODE_CONVOLUTION = enums.ConvolutionMode.CONVOLUTION
 
@@ -67,7 +66,6 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         activations=activations(desc.FusedActivation, SHADER.activations),
         factors=Factors(
-            applies=is_forward or desc.Direction == CONVOLUTION_DIRECTION_BACKWARD,
             left=(1, output_dimension_count) if is_forward else (output_dimension_count, 1),
             right=(0, output_dimension_count), left_less=(), right_less=(), lessens_left=False,
             lessens_right=False, depth=input_sizes_entry,
@@ -78,18 +76,20 @@ def inputs(desc: Any, index: int) -> Definition:
                     entry(filter_sizes, d) - 1 if is_convolution else 0 for d in range(input_dimension_count)
                 ),
                 left_taps=tuple(0 - 1 if is_convolution else 1 for d in range(input_dimension_count)),
-                right_first=tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count))
-                if is_forward
-                else tuple(entry(desc.StartPadding, d) for d in range(input_dimension_count)),
-                right_steps=tuple(entry(desc.Strides, d) for d in range(input_dimension_count))
-                if is_forward
-                else tuple(1 for d in range(input_dimension_count)),
-                right_taps=tuple(entry(desc.Dilations, d) for d in range(input_dimension_count))
-                if is_forward
-                else tuple(0 - entry(desc.Dilations, d) for d in range(input_dimension_count)),
-                right_divisors=tuple(1 for d in range(input_dimension_count))
-                if is_forward
-                else tuple(entry(desc.Strides, d) for d in range(input_dimension_count)),
+                right_first=tuple(
+                    0 - entry(desc.StartPadding, d) if is_forward else entry(desc.StartPadding, d)
+                    for d in range(input_dimension_count)
+                ),
+                right_steps=tuple(
+                    entry(desc.Strides, d) if is_forward else 1 for d in range(input_dimension_count)
+                ),
+                right_taps=tuple(
+                    entry(desc.Dilations, d) if is_forward else 0 - entry(desc.Dilations, d)
+                    for d in range(input_dimension_count)
+                ),
+                right_divisors=tuple(
+                    1 if is_forward else entry(desc.Strides, d) for d in range(input_dimension_count)
+                ),
             ),
         ),
     )

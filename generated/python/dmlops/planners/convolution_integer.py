@@ -6,16 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..arithmetic import entry, quotient
 from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass, SlidingPass
 from ..gpu.plans.gemm_view import Factors, Window
-
-TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
-TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
@@ -48,8 +44,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
     input_dimension_count = len(input_sizes) - 2
-    filter_data_type = desc.FilterTensor.DataType
-    input_data_type = desc.InputTensor.DataType
     output_dimension_count = len(output_sizes)
     number = tuple(1 for d in range(input_dimension_count))
     return Definition(
@@ -63,12 +57,6 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1), input_sizes_entry],
         bounds=[input_dimension_count],
         factors=Factors(
-            applies=filter_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (
-                desc.FilterZeroPointTensor is None or desc.FilterZeroPointTensor.DataType == filter_data_type
-            )
-            and input_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (desc.InputZeroPointTensor is None or desc.InputZeroPointTensor.DataType == input_data_type),
             left=(1, output_dimension_count), right=(0, output_dimension_count), left_less=(1,),
             right_less=(), lessens_left=desc.FilterZeroPointTensor is not None,
             lessens_right=desc.InputZeroPointTensor is not None, depth=input_sizes_entry,

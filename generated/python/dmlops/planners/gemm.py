@@ -54,7 +54,6 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         activations=activations(desc.FusedActivation, SHADER.activations),
         factors=Factors(
-            applies=True,
             left=number
             + (
                 (output_dimension_count2, output_dimension_count)

@@ -6,15 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import enums
 from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass
 from ..gpu.plans.gemm_view import Factors
-
-TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
-TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
@@ -39,8 +35,6 @@ def inputs(desc: Any, index: int) -> Definition:
     output_dimension_count3 = output_dimension_count - 2
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
-    a_data_type = desc.ATensor.DataType
-    b_data_type = desc.BTensor.DataType
     return Definition(
         tensors=tensors,
         numbers=[
@@ -48,10 +42,6 @@ def inputs(desc: Any, index: int) -> Definition:
             output_dimension_count3, len(sizes_of(desc.BZeroPointTensor)) - 1, a_sizes_entry,
         ],
         factors=Factors(
-            applies=a_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (desc.AZeroPointTensor is None or desc.AZeroPointTensor.DataType == a_data_type)
-            and b_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
-            and (desc.BZeroPointTensor is None or desc.BZeroPointTensor.DataType == b_data_type),
             left=(*tuple(d for d in range(output_dimension_count2)), output_dimension_count),
             right=(
                 *tuple(d for d in range(output_dimension_count3)), output_dimension_count,

@@ -63,7 +63,6 @@ class ContractionPasses(FormPasses):
     def operands(self) -> Mapping[str, ir.Expr]:
         parts, window = self.contraction, self.contraction.window
         found = {
-            "factors.applies": parts.when,
             "factors.left": parts.left.places,
             "factors.right": parts.right.places,
             "factors.left_less": parts.left.less_axes,

@@ -40,16 +40,14 @@ class Window(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """The sources of a contraction's products; each sum has `depth` of them, or that many per tap. `applies`:
-    there is a contraction, of floats or of bytes.
+    """The sources of a contraction's products, of floats or integers; each sum has `depth` of them, or that
+    many per tap.
 
     For each dimension of a factor apart from the window's: the dimension of the output that indexes it, or
-    the rank of the output if k does; anything larger means index 0. The zero points of bytes, if there
-    are any (`lessens_left`, `lessens_right`), depend on the output coordinates in `left_less` and
-    `right_less`.
+    the rank of the output if k does. The zero points of bytes, if there are any (`lessens_left`,
+    `lessens_right`), depend on the output coordinates in `left_less` and `right_less`.
     """
 
-    applies: bool = False
     left: Sizes = ()
     right: Sizes = ()
     left_less: Sizes = ()
@@ -123,7 +121,7 @@ def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) 
     for place, stride in zip(places, tensor.strides, strict=True):
         if place == len(sizes):
             step += stride
-        elif place < len(sizes) and sizes[place] > 1:
+        elif sizes[place] > 1:
             steps[place] = steps[place] + stride
     is_along = step == 1 or (steps[axis] != 1 and step < steps[axis])
     vector = side_vector(Side(steps, step, 0, is_along, 1), axis, sizes[axis], depth, 4)
@@ -147,13 +145,13 @@ def is_tiled(op: Contraction, depth: int, products: int) -> bool:
     form a sum."""
     is_whole = op.left.bits >= 16 and op.right.bits >= 16 and op.output.bits >= 16
     if is_of_bytes(op):
-        is_whole = depth <= MOST_BYTES
-    return op.factors.applies and is_whole and products >= TILE_PRODUCTS
+        is_whole = op.left.bits == 8 and op.right.bits == 8 and depth <= MOST_BYTES
+    return is_whole and products >= TILE_PRODUCTS
 
 
 def is_of_bytes(op: Contraction) -> bool:
-    """Whether the factors are bytes with zero points."""
-    return op.factors.applies and not op.left.is_float
+    """Whether the factors are bytes with zero points; larger integers have no tiles."""
+    return not op.left.is_float
 
 
 def matrices_of(op: Contraction) -> Matrices:

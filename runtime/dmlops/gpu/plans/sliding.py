@@ -128,12 +128,13 @@ def slide_of(out: Planning, op: Definition, shader: DefinitionShader, window: Wi
     dimension unless channels are closer, of which each has its own elements: those of channels-last tensors.
     A channel group has `rows` rows of weights. Bytes come with zero points, of which a block has one."""
     factors, tensor, output = op.factors, op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
+    is_weighted = shader.contraction.number != NONE
     axes: Annotated[list[Axis], 8] = []
     for d, taps in enumerate(window.sizes):
-        divisor = window.right_divisors[d] if factors.applies else 1
+        divisor = window.right_divisors[d] if is_weighted else 1
         step, tap = counted(out, window.right_steps[d]), counted(out, window.right_taps[d])
         axes.append(Axis(ceil_div(taps, divisor), step, tap, divisor, output.sizes[d + 2]))
-    is_own = not factors.applies or (factors.window.groups > 1 and max(rows, factors.depth) == 1)
+    is_own = not is_weighted or (factors.window.groups > 1 and max(rows, factors.depth) == 1)
     is_adjacent = output.sizes[1] > 1 and output.strides[1] == 1
     is_across = not is_own or not is_adjacent or tensor.strides[1] >= tensor.strides[-1]
     vector = aligned_vector(tensor, len(output.sizes) - 1 if is_across else 1)
@@ -210,7 +211,7 @@ def is_slid(op: Definition, shader: DefinitionShader, window: Window) -> bool:
     found = len(window.sizes) > 0 and not is_double(op.tensors) and len(window.sizes) + 2 == len(output.sizes)
     for place, one in enumerate(op.tensors):
         found = found and (place == shader.sliding.output or not one.is_output or not one.is_present)
-    if factors.applies:
+    if shader.contraction.number != NONE:
         found = found and has_channels_first(factors, output) and factors.right[0] == 0
         for d, divisor in enumerate(window.right_divisors):
             is_next = max(window.right_steps[d], window.right_taps[d]) == 1 and d + 2 >= len(window.sizes)
@@ -244,7 +245,8 @@ def plan_sliding(
 ) -> bool:
     """One dispatch; False if windows do not fit. A contraction is `found` to be these matrices."""
     window = op.sliding.window
-    if op.factors.applies:
+    is_weighted = shader.contraction.number != NONE
+    if is_weighted:
         window = op.factors.window
     if not is_slid(op, shader, window):
         return False
@@ -254,7 +256,7 @@ def plan_sliding(
     down, across = block.down, block.across
     if block.layers >= COUNT_LIMIT // 2:
         return False
-    if shader.contraction.number != NONE:
+    if is_weighted:
         out.write(out.scratch(8))
     out.share()
 
@@ -275,7 +277,7 @@ def plan_sliding(
     out.define("NUM_THREADS", SLIDING_THREADS)
     out.define("DIMENSION_ORDER", in_digits(order))
     weights: Words = []
-    if op.factors.applies:
+    if is_weighted:
         left, side = op.tensors[shader.sliding.weights], found.left
         row_step = side.steps[1] if found.rows > 1 else side.matrix  # that of a block's channels
         weights.extend([op.factors.depth, first_of(window, left) % 2**32, row_step, side.depth, side.matrix])
