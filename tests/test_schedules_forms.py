@@ -511,14 +511,9 @@ REDUCTIONS = Family(reduction, has(Rows), {
 
 SIZE, ENTRY = "InputTensor.Sizes[Axis]", "InputTensor[replace(at, Axis, i)]"
 ENDS = f"""\
-    start: 0 if AxisDirection == INCREASING else at[Axis] + 1 if HasExclusiveSum else at[Axis]
+    start: (at[Axis] + 1 if HasExclusiveSum else at[Axis]) if AxisDirection == DECREASING else 0
     end: {SIZE} if AxisDirection == DECREASING else at[Axis] if HasExclusiveSum else at[Axis] + 1
 """
-BY_FLAG = (
-    f"    start: at[Axis] if HasExclusiveSum else 0\n    end: {SIZE} if HasExclusiveSum else at[Axis] + 1\n"
-)
-BY_DIRECTION = "    end: at[Axis] if AxisDirection == DECREASING else at[Axis] + 1\n"
-TWO_MEMBERS = "at[Axis] + 1 if HasExclusiveSum and AxisDirection == DECREASING else at[Axis]"
 
 
 def lines(variant: Variant) -> Runs:
@@ -537,22 +532,13 @@ def scan(folder: Path, output: str, let: str = "", operator: str = "CUMULATIVE_S
 SCANS = Family(scan, lambda variant: variant.form, {
     "sum": (f"sum({ENTRY} for i in range(start, end))", ENDS, "scan"),
     "product": (f"product({ENTRY} for i in range(start, end))", ENDS.replace("Sum", "Product"), "CUMULATIVE_PRODUCT", "scan"),
-    "always with": (f"sum({ENTRY} for i in range(1 + at[Axis]))", "scan"),
-    "always without, backward": (f"sum({ENTRY} for i in range(at[Axis] + 1, {SIZE}))", "scan"),
-    "backward by a flag": (f"sum({ENTRY} for i in range(start, end))", BY_FLAG, "scan"),
-    "without by direction": (f"sum({ENTRY} for i in range(end))", BY_DIRECTION, "scan"),
-    "of squares": (f"sum({ENTRY} * {ENTRY} for i in range(at[Axis] + 1))", None),
-    "greatest": (f"max({ENTRY} for i in range(at[Axis] + 1))", None),
-    "of all others": (f"sum({ENTRY} for i in range({SIZE}) if i != at[Axis])", None),
-    "by a condition": (f"sum({ENTRY} for i in range({SIZE}) if i <= at[Axis])", None),
-    "backward by a condition": (f"sum({ENTRY} for i in range({SIZE}) if i >= at[Axis] and i != 9)", None),
-    "one more": (f"sum({ENTRY} for i in range(min(at[Axis] + 2, {SIZE})))", None),
-    "from the second on": (f"sum({ENTRY} for i in range(1, at[Axis] + 1))", None),
+    "of squares": (f"sum({ENTRY} * {ENTRY} for i in range(start, end))", ENDS, None),
+    "greatest": (f"max({ENTRY} for i in range(start, end))", ENDS, None),
+    "from the second on": (f"sum({ENTRY} for i in range(start, end))", ENDS.replace("else 0", "else 1"), None),
     "of all": (f"sum({ENTRY} for i in range({SIZE}))", None),
-    "of itself": ("sum(InputTensor[replace(at, Axis, at[Axis])] for i in range(at[Axis] + 1))", None),
-    "along another axis": (f"sum({ENTRY} for i in range(at[0] + 1))", None),
-    "by two members": (f"sum({ENTRY} for i in range({TWO_MEMBERS}))", None),
-    "and more": (f"sum({ENTRY} for i in range(at[Axis] + 1)) + InputTensor[at]", None),
+    "of itself": ("sum(InputTensor[replace(at, Axis, at[Axis])] for i in range(start, end))", ENDS, None),
+    "along another axis": (f"sum({ENTRY} for i in range(start, end))", ENDS.replace("at[Axis]", "at[0]"), None),
+    "and more": (f"sum({ENTRY} for i in range(start, end)) + InputTensor[at]", ENDS, None),
 }, lines)  # fmt: skip
 
 # Views of tensors in attention.

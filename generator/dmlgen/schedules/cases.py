@@ -243,14 +243,3 @@ def folds_of(node: ir.Expr) -> list[ir.Reduce]:
 def has_folds(function: ir.Function) -> bool:
     """Whether a function has to be written out where folds are replaced: the shader has the others."""
     return bool(folds_of(function.body))
-
-
-def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
-    """A test of one member that holds in those cases; False or True in none or all, None if there is none."""
-    tests: list[ir.Expr] = [ir.Number(False, ir.BOOL), ir.Number(True, ir.BOOL)]
-    for member in cases[0].choice:
-        values = dict.fromkeys(case.choice[member] for case in cases)
-        tests += [member, ir.Not(member)] if member.type == ir.BOOL else []
-        tests += [ir.Compare("==", member, one) for one in values if isinstance(one, ir.EnumValue)]
-    wanted = [ir.Number(truth, ir.BOOL) for truth in truths]
-    return next((test for test in tests if [written(test, case.choice) for case in cases] == wanted), None)

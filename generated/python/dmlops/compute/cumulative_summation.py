@@ -17,11 +17,9 @@ def define(e: Evaluation, desc: Any) -> None:
 
     def start(at: Any) -> Any:
         return (
-            0
-            if desc.AxisDirection == enums.AxisDirection.INCREASING
-            else entry(at, desc.Axis) + 1
-            if desc.HasExclusiveSum
-            else entry(at, desc.Axis)
+            (entry(at, desc.Axis) + 1 if desc.HasExclusiveSum else entry(at, desc.Axis))
+            if desc.AxisDirection == enums.AxisDirection.DECREASING
+            else 0
         )
 
     def end(at: Any) -> Any:
