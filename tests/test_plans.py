@@ -116,7 +116,7 @@ def translated(plans: Plans) -> None:
         (2, "ListComp", "def f(a: Few) -> Few:\n    return [b for b in a if b > 0 if b > 1]\n"),
         (3, "extending a list", FEW + "b: Few = []\n    b.extend(1)\n"),
         (3, "a list without a stated type", FEW + "b: Few = []\n    b.extend([b] * 2)\n"),
-        (2, "looking for this", "def f(a: Few) -> bool:\n    return True in a\n"),
+        (2, "compar", "def f(a: Few) -> bool:\n    return 1 in a\n"),
         (2, "where C wants", "def f(a: Few) -> bool:\n    return len(a) > 0 and all(b for b in a)\n"),
         (2, "a part that does not begin its list", FEW + "for b, c in enumerate(a[1:]):\n        f(a)\n"),
         (1, "continues, as in loops,", "def continues(a: int) -> int:\n    return a\n"),
@@ -134,7 +134,7 @@ def test_what_is_no_part_of_the_language_is_refused_with_its_place(
 
 
 ARITHMETIC = """def f(a: int, b: int) -> int:
-    return a * b + a // 3 - b % 7 + (a << 2) + max(a, b, 5) + gcd(12, 18) + abs(a - b) + a.bit_length()
+    return a * b + a // 3 - b % 7 + (a << 2) + max(a, b, 5) + gcd(12, 18) + abs(a - b)
 
 
 def g(values: Few) -> int:
@@ -163,7 +163,7 @@ def k(values: Few, count: int) -> int:
     kept: Few = []
     kept.extend(values[1:])
     kept.extend([5 for _ in range(count)])
-    return 100 * kept[0] + 10 * kept[1] + kept[2] if 3 in kept and 2 in values and 4 not in values else 0
+    return 100 * kept[0] + 10 * kept[1] + kept[2]
 
 
 def m(values: Few) -> int:
@@ -229,10 +229,10 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
     environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)
     declare: Any = environment.get_template("c/plan_types.j2").module
     own = [one for one in types(plans) if c_type(one) in ("dmlops_plan_int_3", "dmlops_plan_Pair")]
-    functions = [definition(plans, one) for one in mine]
-    called = frozenset().union(*(one.called for one in functions))
-    declared = [declare.declare(one, c_type, c_name, called) for one in own]
-    text = "\n".join([*declared, *(head(one) + ";" for one in mine), *(one.text for one in functions)])
+    declared = [declare.declare(one, c_type, c_name) for one in own]
+    text = "\n".join(
+        [*declared, *(head(one) + ";" for one in mine), *(definition(plans, one) for one in mine)]
+    )
     (tmp_path / "mine.h").write_text(text, encoding="utf-8")
     (tmp_path / "main.c").write_text(MAIN, encoding="utf-8")
     program = tmp_path / "main"

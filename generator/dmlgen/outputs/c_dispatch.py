@@ -79,7 +79,6 @@ class PlannersView:
     layouts: Sequence[Record]  # of constants
     heads: tuple[str, ...]
     functions: tuple[str, ...]
-    called_of_lists: frozenset[str]
     c_type = staticmethod(c_type)
     c_name = staticmethod(c_name)
 
@@ -133,15 +132,13 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
 @cache
 def planners(plans: Plans) -> PlannersView:
     """The planners, translated."""
-    functions = [definition(plans, function) for function in plans.functions]
     return PlannersView(
         reasons=tuple(_reasons(plans)),
         capabilities=plans.capabilities,
         types=types(plans),
         layouts=layouts(plans),
         heads=tuple(broken(head(function) + ";").decode() for function in plans.functions),
-        functions=tuple(broken(function.text).decode() for function in functions),
-        called_of_lists=frozenset().union(*(function.called for function in functions)),
+        functions=tuple(broken(definition(plans, function)).decode() for function in plans.functions),
     )
 
 

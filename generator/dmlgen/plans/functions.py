@@ -1,7 +1,7 @@
 """Translates planners to C, statement by statement, from the small subset of Python they are written in.
 
-- `int` is `int64_t`. `+ - * // % <<`, `abs`, `min`, `max`, `gcd` and `.bit_length()` are functions of the
-  header: results saturate at 64 bits, quotients are rounded down, and division by 0 gives 0.
+- `int` is `int64_t`. `+ - * // % <<`, `abs`, `min`, `max` and `gcd` are functions of the header: results
+  saturate at 64 bits, quotients are rounded down, and division by 0 gives 0.
 - `bool` and `str` are `int` and `const char*`. Strings are never built, except for the name of a macro,
   f"{text}_END".
 - A record, a NamedTuple, is a struct: passed by address, copied where it is kept. What a function returns is
@@ -10,7 +10,6 @@
 - A list with a capacity is a struct that contains its entries. One entry too many refuses the plan, and so
   does an index beyond the end; a negative one counts from there. Nothing is accessed out of bounds. A list
   without a capacity is the address of static entries.
-- `in` and `not in` look for a number in a list.
 - `extend` takes a list of numbers.
 - `_replace` returns a copy of a record, with other values in some fields.
 - `for` iterates over a list, a slice of it, `range`, `enumerate` or `zip`; so do comprehensions, with at most
@@ -77,7 +76,6 @@ WIDTH = 120
 
 _RESULT = "result"  # where a function stores a record or a list that it returns
 _MADE = (ast.Call, ast.List, ast.ListComp, ast.Subscript)  # expressions that may build a record or a list
-_FEW = 8  # numbers that are copied all at once, whether in use or not
 
 
 @dataclass(frozen=True)
@@ -151,20 +149,10 @@ def types(plans: Plans) -> list[Record | ListOf]:
 
 
 def layouts(plans: Plans) -> list[Record]:
-    """The layouts of constants, each after those of entries of lists in it."""
-    found: list[Record] = []
-
-    def add(record: Record) -> None:
-        for one in record.fields:
-            if isinstance(one.type, ListOf) and isinstance(one.type.element, Record):
-                add(one.type.element)
-        if record not in found:
-            found.append(record)
-
-    for record in plans.records:
-        if record.name.endswith("Params"):
-            add(record)
-    return found
+    """The layouts of constants, after those of entries of lists in them."""
+    whole = [record for record in plans.records if record.name.endswith("Params")]
+    lists = [one.type for record in whole for one in record.fields if isinstance(one.type, ListOf)]
+    return list(dict.fromkeys([*(one.element for one in lists if isinstance(one.element, Record)), *whole]))
 
 
 def head(function: Function) -> str:
@@ -186,19 +174,9 @@ def _called(function: Function) -> str:
     return f"dmlops_plan_{name.removeprefix('plan_')}"
 
 
-@dataclass(frozen=True)
-class Definition:
-    """The text of a function, with its docstring as a comment, and the functions of lists that it calls."""
-
-    text: str
-    called: frozenset[str]
-
-
-def definition(plans: Plans, function: Function) -> Definition:
-    """A function in C."""
-    translation = _Translation(plans, function)
-    text = translation.text()
-    return Definition(text, frozenset(translation.called_of_lists))
+def definition(plans: Plans, function: Function) -> str:
+    """A function in C, with its docstring as a comment."""
+    return _Translation(plans, function).text()
 
 
 class _Translation:
@@ -212,7 +190,6 @@ class _Translation:
         self.lines: list[str] = []
         self.names: dict[str, Value] = {}
         self._temporaries = 0
-        self.called_of_lists: set[str] = set()
         self._next_name: str | None = None  # of the record or list that is built next
 
     def text(self) -> str:
@@ -287,8 +264,6 @@ class _Translation:
                 self._next_name = None
                 self.copy(f"*{_RESULT}", found)
                 self.lines.append("return;")
-            case ast.Break():
-                self.lines.append("break;")
             case _:
                 raise self.module.refused(node, f"a statement {type(node).__name__}")
 
@@ -463,20 +438,13 @@ class _Translation:
         for one in (owner, whole):
             if not (isinstance(one.type, ListOf) and one.type.element == INT):
                 raise self.module.refused(source, "extending a list like this")
-        count, items = whole.member("count", INT).text, whole.member("items", INT).text
-        self.lines.append(f"{self.of_lists(owner.type, 'extend')}(planning, {owner.text}, {count}, {items});")
+        self.lines.append(f"DMLOPS_EXTEND(planning, {owner.text}, {whole.text});")
 
     def append(self, owner: Value, item: ast.expr) -> None:
         """Adds an item to a list."""
         assert isinstance(owner.type, ListOf)
         value = self.expr(item, owner.type.element)
-        self.lines.append(f"{c_type(owner.type)}_append(planning, {owner.text}, {value.text});")
-
-    def of_lists(self, type_: Type, called: str) -> str:
-        """The name of a function of lists of a type."""
-        name = f"{c_type(type_)}_{called}"
-        self.called_of_lists.add(name)
-        return name
+        self.lines.append(f"DMLOPS_APPEND(planning, {owner.text}, {value.content});")
 
     def planned(self, method: str, arguments: list[ast.expr]) -> str:
         """A call of a method of `Planning`."""
@@ -577,14 +545,6 @@ class _Translation:
                 return Value(f"!{self.expr(operand).operand}", BOOL)
             case ast.BinOp(left=left, op=op, right=right):
                 return self.binary(node, op, left, right)
-            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[right]):
-                item, whole = self.expr(left), self.list_of(right)
-                kind = whole.type
-                is_list = isinstance(kind, ListOf) and kind.capacity is not None and kind.element == INT
-                if not is_list or item.type != INT:
-                    raise self.module.refused(node, "looking for this")
-                sign = "" if isinstance(op, ast.In) else "!"
-                return Value(f"{sign}{self.of_lists(kind, 'has')}({whole.text}, {item.text})", BOOL)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compared(left, ops, others)
             case ast.BoolOp(op=bool_op, values=[first, *rest]):
@@ -672,8 +632,6 @@ class _Translation:
                 args=[ast.GeneratorExp(elt=item, generators=[ast.comprehension(ifs=[]) as generator])],
             ):
                 return self.quantified(name == "all", item, generator)
-            case ast.Call(func=ast.Attribute(value=number, attr="bit_length"), args=[]):
-                return Value(f"dmlops_bit_length({self.expr(number).text})", INT)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method), args=arguments) if (
                 self.type_of(owner) == PLANNING
             ):
@@ -711,13 +669,12 @@ class _Translation:
         return Value(f"&{name}", type_)
 
     def copy(self, target: str, value: Value) -> None:
-        """Copies a value, unless it is there already; from a long list, only the entries in use."""
+        """Copies a value, unless it is there already; of a list, only the entries in use."""
         if target == value.content:
             return
-        kind = value.type
-        if _is_long(kind):
+        if isinstance(value.type, ListOf) and value.type.capacity is not None:
             target = target[1:] if target.startswith("*") else f"&{target}"
-            self.lines.append(f"{self.of_lists(kind, 'copy')}({target}, {value.text});")
+            self.lines.append(f"DMLOPS_COPY({target}, {value.text});")
         else:
             self.lines.append(f"{target} = {value.content};")
 
@@ -765,13 +722,6 @@ class _Translation:
 
 def _declared(type_: Type, name: str) -> str:
     return f"{c_type(type_)} {name}"
-
-
-def _is_long(type_: Type) -> bool:
-    """Whether it is a list that tends to be mostly empty, unlike one of a few numbers."""
-    if not isinstance(type_, ListOf) or type_.capacity is None:
-        return False
-    return isinstance(type_.element, Record) or type_.capacity > _FEW
 
 
 def _number(value: int) -> str:

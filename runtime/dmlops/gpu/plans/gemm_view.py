@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .loops import CommonConstants, element_count, padded, times
+from .loops import CommonConstants, element_count, has, padded, times
 from .operands import NONE, Eight, Sizes, Tensor
 
 TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
@@ -158,11 +158,11 @@ def matrices_of(op: Contraction) -> Matrices:
     """The output as matrices; there is no window."""
     factors, output = op.factors, op.output
     row_axis, column_axis = len(output.sizes) - 2, len(output.sizes) - 1
-    if row_axis not in factors.left or row_axis in factors.right:
+    if not has(factors.left, row_axis) or has(factors.right, row_axis):
         return no_matrices()
-    if column_axis not in factors.right or column_axis in factors.left:
+    if not has(factors.right, column_axis) or has(factors.left, column_axis):
         return no_matrices()
-    if column_axis in factors.left_less or row_axis in factors.right_less:
+    if has(factors.left_less, column_axis) or has(factors.right_less, row_axis):
         return no_matrices()
     rows, columns = output.sizes[row_axis], output.sizes[column_axis]
     if not is_tiled(op, factors.depth, times(times(rows, columns), factors.depth)):

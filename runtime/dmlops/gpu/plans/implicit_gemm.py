@@ -76,12 +76,10 @@ class Row(NamedTuple):
 
 def side_by_side(output: Tensor, row_axis: int) -> int:
     """The number of contiguous elements in the output, as loops over its last dimensions visit them."""
-    run = 1
-    for place in range(len(output.sizes)):
-        axis = len(output.sizes) - 1 - place
-        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
-            break
+    run, axis = 1, len(output.sizes) - 1
+    while axis >= 0 and axis != row_axis and (output.sizes[axis] == 1 or output.strides[axis] == run):
         run *= output.sizes[axis]
+        axis -= 1
     return run
 
 

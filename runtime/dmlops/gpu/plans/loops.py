@@ -77,6 +77,19 @@ def power_below(number: int, limit: int) -> int:
     return power
 
 
+def power_of_two(number: int) -> int:
+    """The least power of 2 that is not below a number."""
+    power = 1
+    while power < number:
+        power = 2 * power
+    return power
+
+
+def has(entries: Sizes, item: int) -> bool:
+    """Whether one of the entries is that item."""
+    return any(entry == item for entry in entries)
+
+
 def times(a: int, b: int) -> int:
     """The product of counts, saturating at COUNT_LIMIT."""
     product = a * b

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .loops import (
-    ELEMENTWISE_BUSY,
-    MULTIPROCESSORS,
-    SATURATING_THREADS,
-    ceil_div,
-    times,
-)
+from .loops import ELEMENTWISE_BUSY, MULTIPROCESSORS, SATURATING_THREADS, ceil_div, power_of_two, times
 
 REDUCTION_LEAST_THREADS = 128  # NVIDIA H200: 32 at 1.01, 64 at 1.00, 256 at 0.96
 "threads in a group, at least"
@@ -51,11 +45,6 @@ class Sharing(NamedTuple):
     unroll: int
     lanes: int
     threads: int
-
-
-def power_of_two(number: int) -> int:
-    """The least power of 2 that is not below a positive number."""
-    return 1 << (number - 1).bit_length()
 
 
 def most_lanes(rows: RowShape) -> int:

@@ -5,7 +5,18 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import SATURATING_THREADS, Dimensions, Loops, across, ceil_div, dimensions, grid, repeats, times
+from .loops import (
+    SATURATING_THREADS,
+    Dimensions,
+    Loops,
+    across,
+    ceil_div,
+    dimensions,
+    grid,
+    power_of_two,
+    repeats,
+    times,
+)
 from .operands import PLACEHOLDER, Buffer, Groups, Read, Tensor, Written
 from .planning import Planning
 from .tensors import check_span, define_moved, define_tensor
@@ -83,11 +94,6 @@ class Division(NamedTuple):
     length: int
 
 
-def tile_of(number: int) -> int:
-    """The least power of 2 that is not below `number`, 2 or more."""
-    return max(2, 1 << (number - 1).bit_length())
-
-
 def plan_top_k(out: Planning, op: TopK) -> None:
     """Selects where few elements of a line are wanted, else sorts."""
     check_span(out, op.input)
@@ -107,7 +113,7 @@ def plan_top_k(out: Planning, op: TopK) -> None:
     if length > TOP_K_SHORTEST and op.count * reduced <= length and op.count <= most_threads(op):
         select(out, op, loops)
     else:
-        sort(out, op, loops, min(tile_of(length), tile))
+        sort(out, op, loops, min(power_of_two(max(length, 2)), tile))
 
 
 def key_bytes(op: TopK) -> int:
@@ -158,9 +164,9 @@ def divide(op: TopK, length: int, lines: int) -> Division:
     """The whole line if a group can take it, by more threads if lines are few; otherwise parts. There are
     more threads than elements wanted, so that few pass the bound."""
     wanted, most = op.count, most_threads(op)
-    least = max(TOP_K_LEAST_THREADS, min(tile_of(wanted + wanted // 2), most))
+    least = max(TOP_K_LEAST_THREADS, min(power_of_two(wanted + wanted // 2), most))
     if length <= most * TOP_K_ITEMS:
-        sharing = tile_of(ceil_div(length, TOP_K_ITEMS))
+        sharing = power_of_two(ceil_div(length, TOP_K_ITEMS))
         if times(lines, sharing) < SATURATING_THREADS:
             sharing = 2 * sharing
         return Division(max(least, min(sharing, most)), 1, length)
@@ -230,7 +236,7 @@ def sort(out: Planning, op: TopK, loops: Loops, tile: int) -> None:
     runs, kept = ceil_div(length, tile), min(wanted, tile)
     source, target = Buffer(PLACEHOLDER, 0), Buffer(PLACEHOLDER, 0)
     if runs > 1:  # room for the runs in either, however often they are merged
-        room = times(count, times(tile_of(runs), kept))
+        room = times(count, times(power_of_two(runs), kept))
         source, target = room_for(out, op, room), room_for(out, op, room)
     out.define("FIRST", 1)
     out.define("LAST", int(runs == 1))
