@@ -20,7 +20,7 @@ from random_shapes import drawn
 from shader_branches import covering
 
 # What is the same for all dispatches of a description, whichever of it they use: types of tensors, and lists
-OF_DESCRIPTIONS = re.compile(r"\w+_(TYPE|LENGTH|BOUND|ROW|SINGLE)")
+OF_DESCRIPTIONS = re.compile(r"\w+_(TYPE|PRESENT|LENGTH|BOUND|ROW|SINGLE)")
 
 
 class Found(NamedTuple):

@@ -26,7 +26,7 @@
 // For each tensor, X being INPUT or MEAN or VARIANCE or SCALE or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, MeanTensor, VarianceTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32,
 //              FLOAT16
-//   ACTIVATION_COUNT  fused activations, 1 if not defined
+//   ACTIVATION_COUNT  fused activations, at least 1
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
@@ -73,14 +73,6 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#ifndef ACTIVATION_COUNT
-#define ACTIVATION_COUNT 1
-#endif
-
-// What only some passes define
-#ifndef ACTIVATION_KINDS
-#define ACTIVATION_KINDS 0
-#endif
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<MEAN_STORED, MEAN_VECTOR> MeanElements;

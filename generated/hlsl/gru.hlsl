@@ -42,9 +42,10 @@
 //   X_TYPE     its data type. InputTensor, WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor,
 //              OutputSequenceTensor, OutputSingleTensor: FLOAT32, FLOAT16; SequenceLengthsTensor: UINT32
 //   X_SIZES_LENGTH  its dimensions
-//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
+//              be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   ACTIVATION_COUNT  fused activations, 1 if not defined
+//   ACTIVATION_COUNT  fused activations, at least 1
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
@@ -69,42 +70,6 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
-
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
-#define BIAS_TYPE UINT32
-#define BIAS_SIZES_LENGTH 0
-#endif
-#ifdef HIDDEN_INIT_TYPE
-#define HIDDEN_INIT_PRESENT 1
-#else
-#define HIDDEN_INIT_PRESENT 0
-#define HIDDEN_INIT_TYPE UINT32
-#define HIDDEN_INIT_SIZES_LENGTH 0
-#endif
-#ifdef SEQUENCE_LENGTHS_TYPE
-#define SEQUENCE_LENGTHS_PRESENT 1
-#else
-#define SEQUENCE_LENGTHS_PRESENT 0
-#define SEQUENCE_LENGTHS_TYPE UINT32
-#define SEQUENCE_LENGTHS_SIZES_LENGTH 0
-#endif
-#ifdef OUTPUT_SEQUENCE_TYPE
-#define OUTPUT_SEQUENCE_PRESENT 1
-#else
-#define OUTPUT_SEQUENCE_PRESENT 0
-#define OUTPUT_SEQUENCE_TYPE UINT32
-#define OUTPUT_SEQUENCE_SIZES_LENGTH 0
-#endif
-#ifdef OUTPUT_SINGLE_TYPE
-#define OUTPUT_SINGLE_PRESENT 1
-#else
-#define OUTPUT_SINGLE_PRESENT 0
-#define OUTPUT_SINGLE_TYPE UINT32
-#define OUTPUT_SINGLE_SIZES_LENGTH 0
-#endif
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -132,9 +97,6 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#ifndef ACTIVATION_COUNT
-#define ACTIVATION_COUNT 1
-#endif
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -145,9 +107,6 @@
 #endif
 #ifndef SUM_VECTOR
 #define SUM_VECTOR 0
-#endif
-#ifndef ACTIVATION_KINDS
-#define ACTIVATION_KINDS 0
 #endif
 
 #if !(PASS == 2)

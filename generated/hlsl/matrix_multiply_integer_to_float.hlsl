@@ -44,7 +44,8 @@
 //   X_TYPE     its data type. AScaleTensor, BScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16; ATensor,
 //              AZeroPointTensor, BTensor, BZeroPointTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
+//              be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
@@ -54,28 +55,6 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
-
-#ifdef AZERO_POINT_TYPE
-#define AZERO_POINT_PRESENT 1
-#else
-#define AZERO_POINT_PRESENT 0
-#define AZERO_POINT_TYPE UINT32
-#define AZERO_POINT_SIZES_LENGTH 0
-#endif
-#ifdef BZERO_POINT_TYPE
-#define BZERO_POINT_PRESENT 1
-#else
-#define BZERO_POINT_PRESENT 0
-#define BZERO_POINT_TYPE UINT32
-#define BZERO_POINT_SIZES_LENGTH 0
-#endif
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
-#define BIAS_TYPE UINT32
-#define BIAS_SIZES_LENGTH 0
-#endif
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value

@@ -42,7 +42,6 @@
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
 //              UINT16, UINT8; OutputIndicesTensor: UINT64, UINT32
 //   X_SIZES_LENGTH  its dimensions
-//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -53,14 +52,6 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
-
-#ifdef OUTPUT_INDICES_TYPE
-#define OUTPUT_INDICES_PRESENT 1
-#else
-#define OUTPUT_INDICES_PRESENT 0
-#define OUTPUT_INDICES_TYPE UINT32
-#define OUTPUT_INDICES_SIZES_LENGTH 0
-#endif
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value

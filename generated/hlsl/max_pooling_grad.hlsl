@@ -52,11 +52,6 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-// What only some passes define
-#ifndef PAIRS
-#define PAIRS 0
-#endif
-
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);

@@ -31,10 +31,9 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
-//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   ACTIVATION_COUNT  fused activations, 1 if not defined
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
+//              be bound in its place
+//   ACTIVATION_COUNT  fused activations, at least 1
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
@@ -57,21 +56,6 @@
 //
 // Dispatch groupColumns x rows groups.
 
-#ifdef SCALE_TYPE
-#define SCALE_PRESENT 1
-#else
-#define SCALE_PRESENT 0
-#define SCALE_TYPE UINT32
-#define SCALE_SIZES_LENGTH 0
-#endif
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
-#define BIAS_TYPE UINT32
-#define BIAS_SIZES_LENGTH 0
-#endif
-
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
 #define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
@@ -93,14 +77,6 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#ifndef ACTIVATION_COUNT
-#define ACTIVATION_COUNT 1
-#endif
-
-// What only some passes define
-#ifndef ACTIVATION_KINDS
-#define ACTIVATION_KINDS 0
-#endif
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;

@@ -57,7 +57,8 @@
 //              OutputTensor, OutputPresentKeyTensor, OutputPresentValueTensor: FLOAT32, FLOAT16; MaskTensor,
 //              PastSequenceLengthsTensor: INT32
 //   X_SIZES_LENGTH  its dimensions
-//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
+//              be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -65,105 +66,6 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
-
-#ifdef QUERY_TYPE
-#define QUERY_PRESENT 1
-#else
-#define QUERY_PRESENT 0
-#define QUERY_TYPE UINT32
-#define QUERY_SIZES_LENGTH 0
-#endif
-#ifdef KEY_TYPE
-#define KEY_PRESENT 1
-#else
-#define KEY_PRESENT 0
-#define KEY_TYPE UINT32
-#define KEY_SIZES_LENGTH 0
-#endif
-#ifdef VALUE_TYPE
-#define VALUE_PRESENT 1
-#else
-#define VALUE_PRESENT 0
-#define VALUE_TYPE UINT32
-#define VALUE_SIZES_LENGTH 0
-#endif
-#ifdef STACKED_QUERY_KEY_TYPE
-#define STACKED_QUERY_KEY_PRESENT 1
-#else
-#define STACKED_QUERY_KEY_PRESENT 0
-#define STACKED_QUERY_KEY_TYPE UINT32
-#define STACKED_QUERY_KEY_SIZES_LENGTH 0
-#endif
-#ifdef STACKED_KEY_VALUE_TYPE
-#define STACKED_KEY_VALUE_PRESENT 1
-#else
-#define STACKED_KEY_VALUE_PRESENT 0
-#define STACKED_KEY_VALUE_TYPE UINT32
-#define STACKED_KEY_VALUE_SIZES_LENGTH 0
-#endif
-#ifdef STACKED_QUERY_KEY_VALUE_TYPE
-#define STACKED_QUERY_KEY_VALUE_PRESENT 1
-#else
-#define STACKED_QUERY_KEY_VALUE_PRESENT 0
-#define STACKED_QUERY_KEY_VALUE_TYPE UINT32
-#define STACKED_QUERY_KEY_VALUE_SIZES_LENGTH 0
-#endif
-#ifdef BIAS_TYPE
-#define BIAS_PRESENT 1
-#else
-#define BIAS_PRESENT 0
-#define BIAS_TYPE UINT32
-#define BIAS_SIZES_LENGTH 0
-#endif
-#ifdef MASK_TYPE
-#define MASK_PRESENT 1
-#else
-#define MASK_PRESENT 0
-#define MASK_TYPE UINT32
-#define MASK_SIZES_LENGTH 0
-#endif
-#ifdef RELATIVE_POSITION_BIAS_TYPE
-#define RELATIVE_POSITION_BIAS_PRESENT 1
-#else
-#define RELATIVE_POSITION_BIAS_PRESENT 0
-#define RELATIVE_POSITION_BIAS_TYPE UINT32
-#define RELATIVE_POSITION_BIAS_SIZES_LENGTH 0
-#endif
-#ifdef PAST_KEY_TYPE
-#define PAST_KEY_PRESENT 1
-#else
-#define PAST_KEY_PRESENT 0
-#define PAST_KEY_TYPE UINT32
-#define PAST_KEY_SIZES_LENGTH 0
-#endif
-#ifdef PAST_VALUE_TYPE
-#define PAST_VALUE_PRESENT 1
-#else
-#define PAST_VALUE_PRESENT 0
-#define PAST_VALUE_TYPE UINT32
-#define PAST_VALUE_SIZES_LENGTH 0
-#endif
-#ifdef PAST_SEQUENCE_LENGTHS_TYPE
-#define PAST_SEQUENCE_LENGTHS_PRESENT 1
-#else
-#define PAST_SEQUENCE_LENGTHS_PRESENT 0
-#define PAST_SEQUENCE_LENGTHS_TYPE UINT32
-#define PAST_SEQUENCE_LENGTHS_SIZES_LENGTH 0
-#endif
-#ifdef OUTPUT_PRESENT_KEY_TYPE
-#define OUTPUT_PRESENT_KEY_PRESENT 1
-#else
-#define OUTPUT_PRESENT_KEY_PRESENT 0
-#define OUTPUT_PRESENT_KEY_TYPE UINT32
-#define OUTPUT_PRESENT_KEY_SIZES_LENGTH 0
-#endif
-#ifdef OUTPUT_PRESENT_VALUE_TYPE
-#define OUTPUT_PRESENT_VALUE_PRESENT 1
-#else
-#define OUTPUT_PRESENT_VALUE_PRESENT 0
-#define OUTPUT_PRESENT_VALUE_TYPE UINT32
-#define OUTPUT_PRESENT_VALUE_SIZES_LENGTH 0
-#endif
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value

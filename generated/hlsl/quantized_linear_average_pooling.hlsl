@@ -41,7 +41,8 @@
 //   X_TYPE     its data type. InputScaleTensor, OutputScaleTensor: FLOAT32; InputTensor, InputZeroPointTensor,
 //              OutputZeroPointTensor, OutputTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
+//              be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -52,21 +53,6 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
-
-#ifdef INPUT_ZERO_POINT_TYPE
-#define INPUT_ZERO_POINT_PRESENT 1
-#else
-#define INPUT_ZERO_POINT_PRESENT 0
-#define INPUT_ZERO_POINT_TYPE UINT32
-#define INPUT_ZERO_POINT_SIZES_LENGTH 0
-#endif
-#ifdef OUTPUT_ZERO_POINT_TYPE
-#define OUTPUT_ZERO_POINT_PRESENT 1
-#else
-#define OUTPUT_ZERO_POINT_PRESENT 0
-#define OUTPUT_ZERO_POINT_TYPE UINT32
-#define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
-#endif
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value

@@ -67,11 +67,6 @@
 #define REAL_BITS 32
 #endif
 
-// What only some passes define
-#ifndef PAIRS
-#define PAIRS 0
-#endif
-
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 

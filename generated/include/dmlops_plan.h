@@ -214,15 +214,6 @@ DMLOPS_CALLED int64_t dmlops_gcd(int64_t a, int64_t b) {
     return a < 0 ? -a : a;
 }
 
-/* The number of bits of a nonnegative number, without leading zeros. */
-static inline int64_t dmlops_bit_length(int64_t value) {
-    int64_t bits = 0;
-    for (; value > 0; value >>= 1) {
-        ++bits;
-    }
-    return bits;
-}
-
 /* Shifts a nonnegative number to the left, saturating. */
 static inline int64_t dmlops_shift(int64_t value, int64_t bits) {
     return bits < 0 || bits > 62 || value > DMLOPS_LIMIT >> bits ? DMLOPS_LIMIT : value << bits;
@@ -239,11 +230,6 @@ static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason re
                                                                        : (uint32_t)member;
         planning->work->number = number;
     }
-}
-
-/* Refuses one entry too many, or one at a place that a list has not. */
-DMLOPS_CALLED void dmlops_out_full(dmlops_planning* planning, int64_t count) {
-    dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, count);
 }
 
 static inline int dmlops_out_has(const dmlops_planning* planning, dmlops_capability capability) {
@@ -314,6 +300,41 @@ DMLOPS_CALLED void dmlops_out_define(
     dmlops_out_define_text(planning, macro, name, end, first);
 }
 
+/* Lists with a capacity: an item, or the numbers of another list, are added to one, or it becomes a copy of another. One
+   entry too many refuses the plan. */
+
+DMLOPS_CALLED int dmlops_has_room(dmlops_planning* planning, int64_t count, int64_t more, size_t capacity) {
+    if (more > (int64_t)capacity - count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, count);
+        return 0;
+    }
+    return more > 0;
+}
+
+#define DMLOPS_HAS_ROOM(planning, list, more) \
+    dmlops_has_room(planning, (list)->count, more, sizeof(list)->items / sizeof *(list)->items)
+
+#define DMLOPS_APPEND(planning, list, item) \
+    do { \
+        if (DMLOPS_HAS_ROOM(planning, list, 1)) { \
+            (list)->items[(list)->count++] = item; \
+        } \
+    } while (0)
+
+#define DMLOPS_EXTEND(planning, list, other) \
+    do { \
+        if (DMLOPS_HAS_ROOM(planning, list, (other)->count)) { \
+            memcpy(&(list)->items[(list)->count], (other)->items, (size_t)(other)->count * sizeof *(other)->items); \
+            (list)->count += (other)->count; \
+        } \
+    } while (0)
+
+#define DMLOPS_COPY(list, other) \
+    do { \
+        (list)->count = (other)->count; \
+        memcpy((list)->items, (other)->items, (size_t)(other)->count * sizeof *(other)->items); \
+    } while (0)
+
 /* Types and functions of the planners, generated from them. */
 
 typedef struct dmlops_plan_Buffer {
@@ -335,34 +356,6 @@ typedef struct dmlops_plan_int_8 {
     int64_t count;
     int64_t items[8];
 } dmlops_plan_int_8;
-
-static inline void dmlops_plan_int_8_append(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t item) {
-    if (list->count < 8) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_8_extend(
-    dmlops_planning* planning, dmlops_plan_int_8* list, int64_t count, const int64_t* items) {
-    if (count > 8 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED int dmlops_plan_int_8_has(const dmlops_plan_int_8* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
 
 typedef struct dmlops_plan_Tensor {
     const char* macro;
@@ -391,19 +384,6 @@ typedef struct dmlops_plan_Lookup_8 {
     dmlops_plan_Lookup items[8];
 } dmlops_plan_Lookup_8;
 
-static inline void dmlops_plan_Lookup_8_append(dmlops_planning* planning, dmlops_plan_Lookup_8* list, const dmlops_plan_Lookup* item) {
-    if (list->count < 8) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Lookup_8_copy(dmlops_plan_Lookup_8* to, const dmlops_plan_Lookup_8* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_Movement {
     dmlops_plan_int_8 strides;
     dmlops_plan_int_8 steps;
@@ -414,31 +394,6 @@ typedef struct dmlops_plan_int_16 {
     int64_t count;
     int64_t items[16];
 } dmlops_plan_int_16;
-
-static inline void dmlops_plan_int_16_append(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t item) {
-    if (list->count < 16) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_16_copy(dmlops_plan_int_16* to, const dmlops_plan_int_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_16_extend(
-    dmlops_planning* planning, dmlops_plan_int_16* list, int64_t count, const int64_t* items) {
-    if (count > 16 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
 
 typedef struct dmlops_plan_Loop {
     int64_t size;
@@ -456,78 +411,15 @@ typedef struct dmlops_plan_int_512 {
     int64_t items[512];
 } dmlops_plan_int_512;
 
-static inline void dmlops_plan_int_512_append(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t item) {
-    if (list->count < 512) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_512_copy(dmlops_plan_int_512* to, const dmlops_plan_int_512* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_512_extend(
-    dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, const int64_t* items) {
-    if (count > 512 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
 typedef struct dmlops_plan_int_32 {
     int64_t count;
     int64_t items[32];
 } dmlops_plan_int_32;
 
-static inline void dmlops_plan_int_32_append(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t item) {
-    if (list->count < 32) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_copy(dmlops_plan_int_32* to, const dmlops_plan_int_32* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_int_64 {
     int64_t count;
     int64_t items[64];
 } dmlops_plan_int_64;
-
-static inline void dmlops_plan_int_64_append(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t item) {
-    if (list->count < 64) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_64_copy(dmlops_plan_int_64* to, const dmlops_plan_int_64* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_64_extend(
-    dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, const int64_t* items) {
-    if (count > 64 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
 
 typedef struct dmlops_plan_CommonConstants {
     dmlops_plan_int_512 lists;
@@ -708,6 +600,7 @@ typedef struct dmlops_plan_SeparablePass_list {
 typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Intermediate_list kept;
     dmlops_plan_Pass_list passes;
+    int64_t optional;
     int64_t sized;
     dmlops_plan_text_list lists;
     int64_t boxes;
@@ -775,39 +668,15 @@ typedef struct dmlops_plan_Tensor_16 {
     dmlops_plan_Tensor items[16];
 } dmlops_plan_Tensor_16;
 
-static inline void dmlops_plan_Tensor_16_append(dmlops_planning* planning, dmlops_plan_Tensor_16* list, const dmlops_plan_Tensor* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
 typedef struct dmlops_plan_int_8_16 {
     int64_t count;
     dmlops_plan_int_8 items[16];
 } dmlops_plan_int_8_16;
 
-static inline void dmlops_plan_int_8_16_append(dmlops_planning* planning, dmlops_plan_int_8_16* list, const dmlops_plan_int_8* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
 typedef struct dmlops_plan_Activation_8 {
     int64_t count;
     dmlops_plan_Activation items[8];
 } dmlops_plan_Activation_8;
-
-static inline void dmlops_plan_Activation_8_append(dmlops_planning* planning, dmlops_plan_Activation_8* list, const dmlops_plan_Activation* item) {
-    if (list->count < 8) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
 
 typedef struct dmlops_plan_Definition {
     dmlops_plan_Tensor_16 tensors;
@@ -850,14 +719,6 @@ typedef struct dmlops_plan_int_4 {
     int64_t count;
     int64_t items[4];
 } dmlops_plan_int_4;
-
-static inline void dmlops_plan_int_4_append(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t item) {
-    if (list->count < 4) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
 
 typedef struct dmlops_plan_Source {
     int64_t tensor;
@@ -917,31 +778,6 @@ typedef struct dmlops_plan_int_96 {
     int64_t items[96];
 } dmlops_plan_int_96;
 
-static inline void dmlops_plan_int_96_append(dmlops_planning* planning, dmlops_plan_int_96* list, int64_t item) {
-    if (list->count < 96) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_96_copy(dmlops_plan_int_96* to, const dmlops_plan_int_96* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_96_extend(
-    dmlops_planning* planning, dmlops_plan_int_96* list, int64_t count, const int64_t* items) {
-    if (count > 96 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
 typedef struct dmlops_plan_WindowConstants {
     dmlops_plan_int_96 lists;
     dmlops_plan_int_8 numbers;
@@ -960,19 +796,6 @@ typedef struct dmlops_plan_Dimension_16 {
     int64_t count;
     dmlops_plan_Dimension items[16];
 } dmlops_plan_Dimension_16;
-
-static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
 
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_Dimension_16 sizes;
@@ -1020,19 +843,6 @@ typedef struct dmlops_plan_Axis_8 {
     int64_t count;
     dmlops_plan_Axis items[8];
 } dmlops_plan_Axis_8;
-
-static inline void dmlops_plan_Axis_8_append(dmlops_planning* planning, dmlops_plan_Axis_8* list, const dmlops_plan_Axis* item) {
-    if (list->count < 8) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Axis_8_copy(dmlops_plan_Axis_8* to, const dmlops_plan_Axis_8* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
 
 typedef struct dmlops_plan_Slide {
     dmlops_plan_Axis_8 axes;
@@ -1095,20 +905,6 @@ typedef struct dmlops_plan_Extent {
     int64_t volumes;
 } dmlops_plan_Extent;
 
-typedef struct dmlops_plan_RowShape {
-    int64_t number;
-    int64_t extent;
-    int is_across;
-    int is_reread;
-} dmlops_plan_RowShape;
-
-typedef struct dmlops_plan_Sharing {
-    int64_t extent;
-    int64_t unroll;
-    int64_t lanes;
-    int64_t threads;
-} dmlops_plan_Sharing;
-
 typedef struct dmlops_plan_SumsTile {
     dmlops_plan_Tile tile;
     int64_t rows;
@@ -1124,36 +920,10 @@ typedef struct dmlops_plan_Pass_32 {
     dmlops_plan_Pass items[32];
 } dmlops_plan_Pass_32;
 
-static inline void dmlops_plan_Pass_32_append(dmlops_planning* planning, dmlops_plan_Pass_32* list, const dmlops_plan_Pass* item) {
-    if (list->count < 32) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Pass_32_copy(dmlops_plan_Pass_32* to, const dmlops_plan_Pass_32* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_SumsTile_32 {
     int64_t count;
     dmlops_plan_SumsTile items[32];
 } dmlops_plan_SumsTile_32;
-
-static inline void dmlops_plan_SumsTile_32_append(dmlops_planning* planning, dmlops_plan_SumsTile_32* list, const dmlops_plan_SumsTile* item) {
-    if (list->count < 32) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_SumsTile_32_copy(dmlops_plan_SumsTile_32* to, const dmlops_plan_SumsTile_32* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
 
 typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Pass_32 passes;
@@ -1165,6 +935,20 @@ typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Sources sources;
     int64_t separable;
 } dmlops_plan_PassSelection;
+
+typedef struct dmlops_plan_RowShape {
+    int64_t number;
+    int64_t extent;
+    int is_across;
+    int is_reread;
+} dmlops_plan_RowShape;
+
+typedef struct dmlops_plan_Sharing {
+    int64_t extent;
+    int64_t unroll;
+    int64_t lanes;
+    int64_t threads;
+} dmlops_plan_Sharing;
 
 typedef struct dmlops_plan_RowsParams {
     dmlops_plan_int_512 lists;
@@ -1347,49 +1131,15 @@ typedef struct dmlops_plan_Loop_16 {
     dmlops_plan_Loop items[16];
 } dmlops_plan_Loop_16;
 
-static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_int_8_4 {
     int64_t count;
     dmlops_plan_int_8 items[4];
 } dmlops_plan_int_8_4;
 
-static inline void dmlops_plan_int_8_4_append(dmlops_planning* planning, dmlops_plan_int_8_4* list, const dmlops_plan_int_8* item) {
-    if (list->count < 4) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
 typedef struct dmlops_plan_Tile_12 {
     int64_t count;
     dmlops_plan_Tile items[12];
 } dmlops_plan_Tile_12;
-
-static inline void dmlops_plan_Tile_12_append(dmlops_planning* planning, dmlops_plan_Tile_12* list, const dmlops_plan_Tile* item) {
-    if (list->count < 12) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Tile_12_copy(dmlops_plan_Tile_12* to, const dmlops_plan_Tile_12* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
 
 #define DMLOPS_PLACEHOLDER (-2) /* instead of a member: the shader does not access the resource */
 
@@ -1527,6 +1277,13 @@ DMLOPS_CALLED void dmlops_put_Dimension(
     dmlops_put_words(planning, record->strides.items, record->strides.count);
 }
 
+DMLOPS_CALLED void dmlops_put_Lookup(
+    dmlops_planning* planning, const dmlops_plan_Lookup* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->stride);
+    dmlops_put_word(planning, record->offset);
+}
+
 DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_planning* planning, const dmlops_plan_ContractionParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
@@ -1579,13 +1336,6 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->layers);
     dmlops_put_words(planning, record->weights.items, record->weights.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
-DMLOPS_CALLED void dmlops_put_Lookup(
-    dmlops_planning* planning, const dmlops_plan_Lookup* record) {
-    dmlops_put_word(planning, record->size);
-    dmlops_put_word(planning, record->stride);
-    dmlops_put_word(planning, record->offset);
 }
 
 DMLOPS_CALLED void dmlops_put_MapParams(
@@ -1739,6 +1489,8 @@ DMLOPS_CALLED void dmlops_put_TopKParams(
 DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor);
 DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED int dmlops_plan_has(dmlops_planning* planning, const dmlops_plan_int_8* entries, int64_t item);
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries,
@@ -2025,11 +1777,6 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one,
     const dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result);
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
-    dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
@@ -2068,6 +1815,10 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone,
     dmlops_plan_SumsTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
+    dmlops_plan_Sharing* result);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_RowsPass* rows, int64_t flag, int in_order, dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
@@ -2128,7 +1879,6 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
 DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few,
     dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
-DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
 DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op);
 DMLOPS_CALLED int64_t dmlops_plan_most_threads(dmlops_planning* planning, const dmlops_plan_TopK* op);
@@ -2169,6 +1919,26 @@ DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t
     return power;
 }
 
+/* The least power of 2 that is not below a number. */
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (power < number)) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
+}
+
+/* Whether one of the entries is that item. */
+DMLOPS_CALLED int dmlops_plan_has(dmlops_planning* planning, const dmlops_plan_int_8* entries, int64_t item) {
+    (void)planning;
+    int made_1 = 0;
+    for (int64_t each_2 = 0; each_2 < entries->count; ++each_2) {
+        const int64_t entry = entries->items[each_2];
+        made_1 = made_1 || (entry == item);
+    }
+    return made_1;
+}
+
 /* The product of counts, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b) {
     (void)planning;
@@ -2192,11 +1962,11 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_int_8* result) {
     dmlops_plan_int_8 words;
     words.count = 0;
-    dmlops_plan_int_8_extend(planning, &words, entries->count, entries->items);
+    DMLOPS_EXTEND(planning, &words, entries);
     while (planning->reason == DMLOPS_REASON_NONE && (words.count < 8)) {
-        dmlops_plan_int_8_append(planning, &words, 0);
+        DMLOPS_APPEND(planning, &words, 0);
     }
-    *result = words;
+    DMLOPS_COPY(result, &words);
     return;
 }
 
@@ -2236,17 +2006,17 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
                 dmlops_plan_Loop made_2;
                 made_2.size = dmlops_plan_times(planning, found.items[dmlops_item(planning, -1, found.count)].size,
                     loop->size);
-                dmlops_plan_int_16_copy(&made_2.strides, &loop->strides);
+                DMLOPS_COPY(&made_2.strides, &loop->strides);
                 found.items[dmlops_item(planning, -1, found.count)] = made_2;
             } else {
-                dmlops_plan_Loop_16_append(planning, &found, loop);
+                DMLOPS_APPEND(planning, &found, *loop);
             }
         }
     }
     if ((found.count == 0) && (loops->count > 0)) {
-        dmlops_plan_Loop_16_append(planning, &found, &loops->items[dmlops_item(planning, -1, loops->count)]);
+        DMLOPS_APPEND(planning, &found, loops->items[dmlops_item(planning, -1, loops->count)]);
     }
-    dmlops_plan_Loop_16_copy(result, &found);
+    DMLOPS_COPY(result, &found);
     return;
 }
 
@@ -2261,7 +2031,7 @@ DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const 
         const int64_t size = sizes->items[place];
         int64_t begin = order.count;
         int64_t end = single;
-        dmlops_plan_int_8_append(planning, &order, place);
+        DMLOPS_APPEND(planning, &order, place);
         if (size == 1) {
             single = dmlops_add(single, 1);
         }
@@ -2275,7 +2045,7 @@ DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const 
         }
         order.items[dmlops_item(planning, begin, order.count)] = place;
     }
-    *result = order;
+    DMLOPS_COPY(result, &order);
     return;
 }
 
@@ -2298,7 +2068,7 @@ DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_pl
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
         int64_t place = ordered.count;
-        dmlops_plan_Loop_16_append(planning, &ordered, loop);
+        DMLOPS_APPEND(planning, &ordered, *loop);
         while (planning->reason == DMLOPS_REASON_NONE
             && ((place > 0) && (ordered.items[dmlops_item(planning, dmlops_subtract(place, 1),
             ordered.count)].strides.items[dmlops_item(planning, -1,
@@ -2321,10 +2091,10 @@ DMLOPS_CALLED void dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
         const int64_t stride = loop->strides.items[each_2];
-        dmlops_plan_int_16_append(planning, &made_1, dmlops_multiply(step, stride));
+        DMLOPS_APPEND(planning, &made_1, dmlops_multiply(step, stride));
     }
     result->size = dmlops_divide(loop->size, step);
-    dmlops_plan_int_16_copy(&result->strides, &made_1);
+    DMLOPS_COPY(&result->strides, &made_1);
     return;
 }
 
@@ -2339,7 +2109,7 @@ DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size
     dmlops_plan_Dimension* result) {
     result->size = size;
     result->reciprocal = dmlops_plan_reciprocal_of(planning, size);
-    dmlops_plan_int_16_copy(&result->strides, strides);
+    DMLOPS_COPY(&result->strides, strides);
     return;
 }
 
@@ -2353,11 +2123,11 @@ DMLOPS_CALLED void dmlops_plan_dimensions(dmlops_planning* planning, const dmlop
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < loop->strides.count; ++each_3) {
             const int64_t stride = loop->strides.items[each_3];
-            dmlops_plan_int_16_append(planning, &made_2, dmlops_modulo(stride, INT64_C(4294967296)));
+            DMLOPS_APPEND(planning, &made_2, dmlops_modulo(stride, INT64_C(4294967296)));
         }
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, loop->size, &made_2, &made_4);
-        dmlops_plan_Dimension_16_append(planning, result, &made_4);
+        DMLOPS_APPEND(planning, result, made_4);
     }
     return;
 }
@@ -2372,7 +2142,7 @@ DMLOPS_CALLED void dmlops_plan_extents(dmlops_planning* planning, const dmlops_p
         made_2.count = 0;
         dmlops_plan_Dimension made_3;
         dmlops_plan_dimension(planning, size, &made_2, &made_3);
-        dmlops_plan_Dimension_16_append(planning, result, &made_3);
+        DMLOPS_APPEND(planning, result, made_3);
     }
     return;
 }
@@ -2383,10 +2153,10 @@ DMLOPS_CALLED void dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, 
     dmlops_plan_int_16 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
-        dmlops_plan_int_16_append(planning, &made_1, stride);
+        DMLOPS_APPEND(planning, &made_1, stride);
     }
     result->size = 1;
-    dmlops_plan_int_16_copy(&result->strides, &made_1);
+    DMLOPS_COPY(&result->strides, &made_1);
     return;
 }
 
@@ -2412,8 +2182,8 @@ DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, cons
     others.count = 0;
     for (int64_t d = 0; d < tensor->strides.count; ++d) {
         const int64_t stride = tensor->strides.items[d];
-        dmlops_plan_int_64_append(planning, &others,
-            ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) ? stride : 0);
+        DMLOPS_APPEND(planning, &others, ((d != axis)
+            && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) ? stride : 0);
     }
     return dmlops_plan_vector_width(planning, tensor->bits,
         tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)],
@@ -2448,13 +2218,13 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
         made_2.count = 0;
         for (int64_t each_3 = 0; each_3 < tensors->count; ++each_3) {
             const dmlops_plan_Tensor* tensor = &tensors->items[each_3];
-            dmlops_plan_int_16_append(planning, &made_2,
-                tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)]);
+            DMLOPS_APPEND(planning, &made_2, tensor->strides.items[dmlops_item(planning, place,
+                tensor->strides.count)]);
         }
         dmlops_plan_Loop made_4;
         made_4.size = (place == axis) ? 1 : size;
-        dmlops_plan_int_16_copy(&made_4.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, &made_1, &made_4);
+        DMLOPS_COPY(&made_4.strides, &made_2);
+        DMLOPS_APPEND(planning, &made_1, made_4);
     }
     dmlops_plan_merged(planning, &made_1, result);
     return;
@@ -2467,13 +2237,13 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_pla
     dmlops_plan_int_8 nothing;
     dmlops_plan_padded(planning, &made_1, &nothing);
     dmlops_plan_Side side;
-    side.steps = nothing;
+    DMLOPS_COPY(&side.steps, &nothing);
     side.depth = 0;
     side.matrix = 0;
     side.is_along = 0;
     side.vector = 1;
     result->is_worth = 0;
-    result->sizes = nothing;
+    DMLOPS_COPY(&result->sizes, &nothing);
     result->row_axis = -1;
     result->column_axis = -1;
     result->rows = 1;
@@ -2512,14 +2282,14 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1)
         && (step < steps.items[dmlops_item(planning, axis, steps.count)]));
     dmlops_plan_Side made_3;
-    made_3.steps = steps;
+    DMLOPS_COPY(&made_3.steps, &steps);
     made_3.depth = step;
     made_3.matrix = 0;
     made_3.is_along = is_along;
     made_3.vector = 1;
     int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis,
         sizes->items[dmlops_item(planning, axis, sizes->count)], depth, 4);
-    result->steps = steps;
+    DMLOPS_COPY(&result->steps, &steps);
     result->depth = step;
     result->matrix = 0;
     result->is_along = is_along;
@@ -2566,16 +2336,17 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     const dmlops_plan_Tensor * output = &op->output;
     int64_t row_axis = dmlops_subtract(output->sizes.count, 2);
     int64_t column_axis = dmlops_subtract(output->sizes.count, 1);
-    if (!dmlops_plan_int_8_has(&factors->left, row_axis) || dmlops_plan_int_8_has(&factors->right, row_axis)) {
+    if (!dmlops_plan_has(planning, &factors->left, row_axis) || dmlops_plan_has(planning, &factors->right, row_axis)) {
         dmlops_plan_no_matrices(planning, result);
         return;
     }
-    if (!dmlops_plan_int_8_has(&factors->right, column_axis) || dmlops_plan_int_8_has(&factors->left, column_axis)) {
+    if (!dmlops_plan_has(planning, &factors->right, column_axis)
+        || dmlops_plan_has(planning, &factors->left, column_axis)) {
         dmlops_plan_no_matrices(planning, result);
         return;
     }
-    if (dmlops_plan_int_8_has(&factors->left_less, column_axis)
-        || dmlops_plan_int_8_has(&factors->right_less, row_axis)) {
+    if (dmlops_plan_has(planning, &factors->left_less, column_axis)
+        || dmlops_plan_has(planning, &factors->right_less, row_axis)) {
         dmlops_plan_no_matrices(planning, result);
         return;
     }
@@ -2592,14 +2363,14 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     sizes.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
         const int64_t size = output->sizes.items[d];
-        dmlops_plan_int_8_append(planning, &sizes, (d >= row_axis) ? 1 : size);
+        DMLOPS_APPEND(planning, &sizes, (d >= row_axis) ? 1 : size);
     }
     dmlops_plan_Side made_1;
     dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, row_axis, factors->depth, &made_1);
     dmlops_plan_Side made_2;
     dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, column_axis, factors->depth, &made_2);
     result->is_worth = 1;
-    result->sizes = sizes;
+    DMLOPS_COPY(&result->sizes, &sizes);
     result->row_axis = row_axis;
     result->column_axis = column_axis;
     result->rows = rows;
@@ -2628,7 +2399,7 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
-        dmlops_plan_int_8_append(planning, &made_1, (d == axis) ? stride : 0);
+        DMLOPS_APPEND(planning, &made_1, (d == axis) ? stride : 0);
     }
     dmlops_plan_padded(planning, &made_1, result);
     return;
@@ -2914,12 +2685,12 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result) {
     dmlops_plan_int_4 made_1;
     made_1.count = 0;
-    dmlops_plan_int_4_append(planning, &made_1, 0);
-    dmlops_plan_int_4_append(planning, &made_1, 0);
-    dmlops_plan_int_4_append(planning, &made_1, 0);
-    dmlops_plan_int_4_append(planning, &made_1, 0);
+    DMLOPS_APPEND(planning, &made_1, 0);
+    DMLOPS_APPEND(planning, &made_1, 0);
+    DMLOPS_APPEND(planning, &made_1, 0);
+    DMLOPS_APPEND(planning, &made_1, 0);
     result->tensor = -1;
-    result->layout = made_1;
+    DMLOPS_COPY(&result->layout, &made_1);
     return;
 }
 
@@ -2945,28 +2716,28 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end) {
     dmlops_plan_int_16 least;
     least.count = 0;
-    dmlops_plan_int_16_extend(planning, &least, view->first.count, view->first.items);
+    DMLOPS_EXTEND(planning, &least, &view->first);
     dmlops_plan_int_16 greatest;
     greatest.count = 0;
-    dmlops_plan_int_16_extend(planning, &greatest, view->first.count, view->first.items);
+    DMLOPS_EXTEND(planning, &greatest, &view->first);
     dmlops_plan_int_4 starts;
     starts.count = 0;
-    dmlops_plan_int_4_append(planning, &starts, 0);
-    dmlops_plan_int_4_append(planning, &starts, 0);
-    dmlops_plan_int_4_append(planning, &starts, begin);
-    dmlops_plan_int_4_append(planning, &starts, 0);
+    DMLOPS_APPEND(planning, &starts, 0);
+    DMLOPS_APPEND(planning, &starts, 0);
+    DMLOPS_APPEND(planning, &starts, begin);
+    DMLOPS_APPEND(planning, &starts, 0);
     dmlops_plan_int_4 ends;
     ends.count = 0;
-    dmlops_plan_int_4_append(planning, &ends, sizes->items[dmlops_item(planning, 0, sizes->count)]);
-    dmlops_plan_int_4_append(planning, &ends, sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    dmlops_plan_int_4_append(planning, &ends, end);
-    dmlops_plan_int_4_append(planning, &ends, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    DMLOPS_APPEND(planning, &ends, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    DMLOPS_APPEND(planning, &ends, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    DMLOPS_APPEND(planning, &ends, end);
+    DMLOPS_APPEND(planning, &ends, sizes->items[dmlops_item(planning, 3, sizes->count)]);
     dmlops_plan_int_8_4 steps;
     steps.count = 0;
-    dmlops_plan_int_8_4_append(planning, &steps, &view->batch);
-    dmlops_plan_int_8_4_append(planning, &steps, &view->head);
-    dmlops_plan_int_8_4_append(planning, &steps, &view->row);
-    dmlops_plan_int_8_4_append(planning, &steps, &view->element);
+    DMLOPS_APPEND(planning, &steps, view->batch);
+    DMLOPS_APPEND(planning, &steps, view->head);
+    DMLOPS_APPEND(planning, &steps, view->row);
+    DMLOPS_APPEND(planning, &steps, view->element);
     for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
         const int64_t start = starts.items[each_1];
         const int64_t stop = ends.items[dmlops_item(planning, each_1, ends.count)];
@@ -2983,8 +2754,8 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     }
     dmlops_plan_int_16 limits;
     limits.count = 0;
-    dmlops_plan_int_16_extend(planning, &limits, tensor->sizes.count, tensor->sizes.items);
-    dmlops_plan_int_16_extend(planning, &limits, view->limits.count, view->limits.items);
+    DMLOPS_EXTEND(planning, &limits, &tensor->sizes);
+    DMLOPS_EXTEND(planning, &limits, &view->limits);
     for (int64_t each_2 = 0; each_2 < least.count; ++each_2) {
         const int64_t low = least.items[each_2];
         const int64_t high = greatest.items[dmlops_item(planning, each_2, greatest.count)];
@@ -3028,10 +2799,10 @@ DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops
     }
     dmlops_plan_int_4 starts;
     starts.count = 0;
-    dmlops_plan_int_4_append(planning, &starts, dmlops_add(first, dmlops_multiply(begin, row)));
-    dmlops_plan_int_4_append(planning, &starts, (sizes->items[dmlops_item(planning, 0, sizes->count)] > 1) ? batch : 0);
-    dmlops_plan_int_4_append(planning, &starts, (sizes->items[dmlops_item(planning, 1, sizes->count)] > 1) ? head : 0);
-    dmlops_plan_int_4_append(planning, &starts, (dmlops_subtract(end, begin) > 1) ? row : 0);
+    DMLOPS_APPEND(planning, &starts, dmlops_add(first, dmlops_multiply(begin, row)));
+    DMLOPS_APPEND(planning, &starts, (sizes->items[dmlops_item(planning, 0, sizes->count)] > 1) ? batch : 0);
+    DMLOPS_APPEND(planning, &starts, (sizes->items[dmlops_item(planning, 1, sizes->count)] > 1) ? head : 0);
+    DMLOPS_APPEND(planning, &starts, (dmlops_subtract(end, begin) > 1) ? row : 0);
     for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
         const int64_t start = starts.items[each_1];
         if ((element != 1) || (dmlops_modulo(start, vector) != 0)) {
@@ -3043,7 +2814,7 @@ DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops
     starts.items[dmlops_item(planning, 3, starts.count)] = (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1)
         ? row : 0;
     result->tensor = view->tensor;
-    result->layout = starts;
+    DMLOPS_COPY(&result->layout, &starts);
     return;
 }
 
@@ -3148,19 +2919,19 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source,
     const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result) {
     if (source->tensor != -1) {
-        *result = source->layout;
+        DMLOPS_COPY(result, &source->layout);
         return;
     }
     int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
     int64_t head = dmlops_plan_times(planning, row,
         dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)], begin));
     result->count = 0;
-    dmlops_plan_int_4_append(planning, result, dmlops_modulo(dmlops_subtract(first, dmlops_multiply(begin, row)),
+    DMLOPS_APPEND(planning, result, dmlops_modulo(dmlops_subtract(first, dmlops_multiply(begin, row)),
         INT64_C(4294967296)));
-    dmlops_plan_int_4_append(planning, result, dmlops_modulo(dmlops_plan_times(planning, head,
+    DMLOPS_APPEND(planning, result, dmlops_modulo(dmlops_plan_times(planning, head,
         sizes->items[dmlops_item(planning, 1, sizes->count)]), INT64_C(4294967296)));
-    dmlops_plan_int_4_append(planning, result, dmlops_modulo(head, INT64_C(4294967296)));
-    dmlops_plan_int_4_append(planning, result, row);
+    DMLOPS_APPEND(planning, result, dmlops_modulo(head, INT64_C(4294967296)));
+    DMLOPS_APPEND(planning, result, row);
     return;
 }
 
@@ -3181,40 +2952,38 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_4 made_1;
     dmlops_plan_place_of(planning, &sources->query, query,
         firsts->items[dmlops_item(planning, attention->query, firsts->count)], 0, &made_1);
-    dmlops_plan_int_64_extend(planning, &places, made_1.count, made_1.items);
+    DMLOPS_EXTEND(planning, &places, &made_1);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
-    dmlops_plan_int_64_append(planning, &made_2, begin);
-    dmlops_plan_int_64_append(planning, &made_2, 0);
-    dmlops_plan_int_64_append(planning, &made_2, 0);
-    dmlops_plan_int_64_append(planning, &made_2, 0);
-    dmlops_plan_int_64_extend(planning, &places, made_2.count, made_2.items);
+    DMLOPS_APPEND(planning, &made_2, begin);
+    DMLOPS_APPEND(planning, &made_2, 0);
+    DMLOPS_APPEND(planning, &made_2, 0);
+    DMLOPS_APPEND(planning, &made_2, 0);
+    DMLOPS_EXTEND(planning, &places, &made_2);
     dmlops_plan_int_4 made_3;
     dmlops_plan_place_of(planning, &sources->key, key,
         firsts->items[dmlops_item(planning, attention->key, firsts->count)], begin, &made_3);
-    dmlops_plan_int_64_extend(planning, &places, made_3.count, made_3.items);
-    dmlops_plan_int_64_extend(planning, &places, sources->key_before.layout.count, sources->key_before.layout.items);
+    DMLOPS_EXTEND(planning, &places, &made_3);
+    DMLOPS_EXTEND(planning, &places, &sources->key_before.layout);
     dmlops_plan_int_4 made_4;
     dmlops_plan_place_of(planning, &sources->value, value,
         firsts->items[dmlops_item(planning, attention->value, firsts->count)], begin, &made_4);
-    dmlops_plan_int_64_extend(planning, &places, made_4.count, made_4.items);
-    dmlops_plan_int_64_extend(planning, &places, sources->value_before.layout.count,
-        sources->value_before.layout.items);
+    DMLOPS_EXTEND(planning, &places, &made_4);
+    DMLOPS_EXTEND(planning, &places, &sources->value_before.layout);
     dmlops_plan_int_4 made_5;
     dmlops_plan_place_of(planning, &sources->output, means,
         firsts->items[dmlops_item(planning, attention->target, firsts->count)], 0, &made_5);
-    dmlops_plan_int_64_extend(planning, &places, made_5.count, made_5.items);
+    DMLOPS_EXTEND(planning, &places, &made_5);
     dmlops_plan_int_64 made_6;
     made_6.count = 0;
-    dmlops_plan_int_64_append(planning, &made_6, first_part);
-    dmlops_plan_int_64_append(planning, &made_6, 0);
-    dmlops_plan_int_64_append(planning, &made_6, 0);
-    dmlops_plan_int_64_append(planning, &made_6, 0);
-    dmlops_plan_int_64_extend(planning, &places, made_6.count, made_6.items);
-    dmlops_plan_int_64_extend(planning, &places, sources->key_stored.layout.count, sources->key_stored.layout.items);
-    dmlops_plan_int_64_extend(planning, &places, sources->value_stored.layout.count,
-        sources->value_stored.layout.items);
-    dmlops_plan_int_64_copy(result, &places);
+    DMLOPS_APPEND(planning, &made_6, first_part);
+    DMLOPS_APPEND(planning, &made_6, 0);
+    DMLOPS_APPEND(planning, &made_6, 0);
+    DMLOPS_APPEND(planning, &made_6, 0);
+    DMLOPS_EXTEND(planning, &places, &made_6);
+    DMLOPS_EXTEND(planning, &places, &sources->key_stored.layout);
+    DMLOPS_EXTEND(planning, &places, &sources->value_stored.layout);
+    DMLOPS_COPY(result, &places);
     return;
 }
 
@@ -3347,8 +3116,8 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
         const int64_t entry = entries->items[each_1];
-        dmlops_plan_int_8_append(planning, &words,
-            (0 <= entry && entry < INT64_C(2147483648)) ? entry : dmlops_plan_counted(planning, entry));
+        DMLOPS_APPEND(planning, &words, (0 <= entry && entry < INT64_C(2147483648)) ? entry
+            : dmlops_plan_counted(planning, entry));
     }
     dmlops_plan_padded(planning, &words, result);
     return;
@@ -3367,36 +3136,37 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
     return row;
 }
 
-/* Defines the macros of the tensors that are present and binds the resources of all; returns the sizes and strides that
-   are constants, as words. */
+/* Defines the macros of all tensors and binds their resources; returns the sizes and strides that are constants, as
+   words. */
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
     dmlops_plan_int_512 lists;
     lists.count = 0;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (tensor->is_present) {
-            dmlops_plan_define_tensor(planning, tensor);
-            if (shader->passes.count > 0) {
-                dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
-            }
-            if (tensor->is_held) {
-                dmlops_out_read_write(planning, &tensor->buffer);
-            }
+        dmlops_plan_define_tensor(planning, tensor);
+        if (((shader->optional >> place) & 1) == 1) {
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
+        }
+        if (shader->passes.count > 0) {
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+        }
+        if (tensor->is_present && tensor->is_held) {
+            dmlops_out_read_write(planning, &tensor->buffer);
         }
         if (((shader->sized >> place) & 1) == 1) {
             dmlops_plan_int_8 made_1;
             dmlops_plan_padded(planning, &tensor->sizes, &made_1);
-            dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
+            DMLOPS_EXTEND(planning, &lists, &made_1);
         }
         if (shader->passes.count > 0) {
             dmlops_plan_int_8 made_2;
             dmlops_plan_padded(planning, &tensor->strides, &made_2);
-            dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+            DMLOPS_EXTEND(planning, &lists, &made_2);
         }
         dmlops_plan_bind(planning, tensor);
     }
-    dmlops_plan_int_512_copy(result, &lists);
+    DMLOPS_COPY(result, &lists);
     return;
 }
 
@@ -3421,15 +3191,15 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
             memset(result, 0, sizeof *result);
             return;
         }
-        dmlops_plan_int_32_append(planning, &words, activation->kind);
-        dmlops_plan_int_32_append(planning, &words, activation->parameter0);
-        dmlops_plan_int_32_append(planning, &words, activation->parameter1);
-        dmlops_plan_int_32_append(planning, &words, 0);
+        DMLOPS_APPEND(planning, &words, activation->kind);
+        DMLOPS_APPEND(planning, &words, activation->parameter0);
+        DMLOPS_APPEND(planning, &words, activation->parameter1);
+        DMLOPS_APPEND(planning, &words, 0);
     }
     while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (words.count < 4))) {
-        dmlops_plan_int_32_append(planning, &words, 0);
+        DMLOPS_APPEND(planning, &words, 0);
     }
-    dmlops_plan_int_32_copy(&result->words, &words);
+    DMLOPS_COPY(&result->words, &words);
     result->kinds = kinds;
     return;
 }
@@ -3457,7 +3227,7 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         }
         dmlops_plan_int_8 made_1;
         dmlops_plan_eight(planning, listed, &made_1);
-        dmlops_plan_int_512_extend(planning, &lists, made_1.count, made_1.items);
+        DMLOPS_EXTEND(planning, &lists, &made_1);
     }
     for (int64_t each_2 = 0; each_2 < shader->divisors.count; ++each_2) {
         const int64_t place = shader->divisors.items[each_2];
@@ -3466,37 +3236,33 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         for (int64_t each_4 = dmlops_clip(dmlops_multiply(8, place), lists.count);
             each_4 < dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), lists.count); ++each_4) {
             const int64_t divisor = lists.items[each_4];
-            dmlops_plan_int_512_append(planning, &made_3, dmlops_plan_reciprocal_of(planning, divisor));
+            DMLOPS_APPEND(planning, &made_3, dmlops_plan_reciprocal_of(planning, divisor));
         }
-        dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+        DMLOPS_EXTEND(planning, &lists, &made_3);
     }
     dmlops_plan_Fused fused;
     dmlops_plan_define_activations(planning, op, shader, &fused);
     if (shader->is_fused) {
-        if (op->activations.count > 1) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), op->activations.count);
-        }
-        if (fused.kinds != 0) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
-        }
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_max(op->activations.count, 1));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < op->numbers.count; ++each_5) {
         const int64_t number = op->numbers.items[each_5];
-        dmlops_plan_int_64_append(planning, &scalars,
-            (0 <= number && number < INT64_C(2147483648)) ? number : dmlops_plan_counted(planning, number));
+        DMLOPS_APPEND(planning, &scalars, (0 <= number && number < INT64_C(2147483648)) ? number
+            : dmlops_plan_counted(planning, number));
     }
     dmlops_plan_int_64 elements;
     elements.count = 0;
     for (int64_t each_6 = 0; each_6 < op->elements.count; ++each_6) {
         const int64_t item = op->elements.items[each_6];
-        dmlops_plan_int_64_append(planning, &elements, item);
+        DMLOPS_APPEND(planning, &elements, item);
     }
-    dmlops_plan_int_512_copy(&result->lists, &lists);
-    dmlops_plan_int_32_copy(&result->activations, &fused.words);
-    dmlops_plan_int_64_copy(&result->elements, &elements);
-    dmlops_plan_int_64_copy(&result->scalars, &scalars);
+    DMLOPS_COPY(&result->lists, &lists);
+    DMLOPS_COPY(&result->activations, &fused.words);
+    DMLOPS_COPY(&result->elements, &elements);
+    DMLOPS_COPY(&result->scalars, &scalars);
     return;
 }
 
@@ -3620,8 +3386,8 @@ DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_
     made_1.count = 0;
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
-    dmlops_plan_int_96_copy(&result->lists, &made_1);
-    result->numbers = made_2;
+    DMLOPS_COPY(&result->lists, &made_1);
+    DMLOPS_COPY(&result->numbers, &made_2);
     return;
 }
 
@@ -3756,30 +3522,30 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     dmlops_plan_extents(planning, &found->sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
-    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(split->down, split->across));
-    dmlops_plan_int_8_append(planning, &made_2, found->count);
-    dmlops_plan_int_8_append(planning, &made_2, split->across);
+    DMLOPS_APPEND(planning, &made_2, dmlops_multiply(split->down, split->across));
+    DMLOPS_APPEND(planning, &made_2, found->count);
+    DMLOPS_APPEND(planning, &made_2, split->across);
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_int_8 made_4;
     made_4.count = 0;
     for (int64_t each_5 = 0; each_5 < found->left.steps.count; ++each_5) {
         const int64_t step = found->left.steps.items[each_5];
-        dmlops_plan_int_8_append(planning, &made_4, dmlops_modulo(step, INT64_C(4294967296)));
+        DMLOPS_APPEND(planning, &made_4, dmlops_modulo(step, INT64_C(4294967296)));
     }
     dmlops_plan_int_8 made_6;
     made_6.count = 0;
     for (int64_t each_7 = 0; each_7 < found->right.steps.count; ++each_7) {
         const int64_t step = found->right.steps.items[each_7];
-        dmlops_plan_int_8_append(planning, &made_6, dmlops_modulo(step, INT64_C(4294967296)));
+        DMLOPS_APPEND(planning, &made_6, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
-    dmlops_plan_Dimension_16_copy(&result->walk, &made_3);
-    result->leftSteps = made_4;
-    result->rightSteps = made_6;
-    dmlops_plan_int_96_copy(&result->window, &window->lists);
-    dmlops_plan_int_512_copy(&result->lists, &op->constants.lists);
-    dmlops_plan_int_32_copy(&result->activations, &op->constants.activations);
+    DMLOPS_COPY(&result->sizes, &made_1);
+    DMLOPS_COPY(&result->walk, &made_3);
+    DMLOPS_COPY(&result->leftSteps, &made_4);
+    DMLOPS_COPY(&result->rightSteps, &made_6);
+    DMLOPS_COPY(&result->window, &window->lists);
+    DMLOPS_COPY(&result->lists, &op->constants.lists);
+    DMLOPS_COPY(&result->activations, &op->constants.activations);
     result->matrices = found->count;
     result->matrixRows = found->rows;
     result->matrixColumns = found->columns;
@@ -3789,9 +3555,9 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->partDepth = split->products;
     result->parts = split->parts;
     result->groupColumns = groups->columns;
-    result->taps = window->numbers;
-    dmlops_plan_int_64_copy(&result->elements, &op->constants.elements);
-    dmlops_plan_int_64_copy(&result->scalars, &op->constants.scalars);
+    DMLOPS_COPY(&result->taps, &window->numbers);
+    DMLOPS_COPY(&result->elements, &op->constants.elements);
+    DMLOPS_COPY(&result->scalars, &op->constants.scalars);
     return;
 }
 
@@ -3909,7 +3675,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_1.wave_columns = 64;
     made_1.resident = 2;
     made_1.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 128;
@@ -3918,7 +3684,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_2.wave_columns = 64;
     made_2.resident = 4;
     made_2.efficiency = 85;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 64;
     made_3.columns = 64;
@@ -3927,7 +3693,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_3.wave_columns = 32;
     made_3.resident = 4;
     made_3.efficiency = 62;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 64;
     made_4.columns = 64;
@@ -3936,7 +3702,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_4.wave_columns = 64;
     made_4.resident = 8;
     made_4.efficiency = 70;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 32;
     made_5.columns = 128;
@@ -3945,7 +3711,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_5.wave_columns = 64;
     made_5.resident = 5;
     made_5.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    DMLOPS_APPEND(planning, result, made_5);
     dmlops_plan_Tile made_6;
     made_6.rows = 128;
     made_6.columns = 32;
@@ -3954,7 +3720,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_6.wave_columns = 32;
     made_6.resident = 3;
     made_6.efficiency = 60;
-    dmlops_plan_Tile_12_append(planning, result, &made_6);
+    DMLOPS_APPEND(planning, result, made_6);
     dmlops_plan_Tile made_7;
     made_7.rows = 32;
     made_7.columns = 64;
@@ -3963,7 +3729,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_7.wave_columns = 32;
     made_7.resident = 7;
     made_7.efficiency = 55;
-    dmlops_plan_Tile_12_append(planning, result, &made_7);
+    DMLOPS_APPEND(planning, result, made_7);
     dmlops_plan_Tile made_8;
     made_8.rows = 32;
     made_8.columns = 32;
@@ -3972,7 +3738,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_8.wave_columns = 32;
     made_8.resident = 7;
     made_8.efficiency = 80;
-    dmlops_plan_Tile_12_append(planning, result, &made_8);
+    DMLOPS_APPEND(planning, result, made_8);
     dmlops_plan_Tile made_9;
     made_9.rows = 16;
     made_9.columns = 32;
@@ -3981,7 +3747,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_9.wave_columns = 32;
     made_9.resident = 8;
     made_9.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_9);
+    DMLOPS_APPEND(planning, result, made_9);
     return;
 }
 
@@ -4017,7 +3783,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_1.wave_columns = 64;
     made_1.resident = 2;
     made_1.efficiency = 80;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 128;
@@ -4026,7 +3792,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_2.wave_columns = 32;
     made_2.resident = 1;
     made_2.efficiency = 89;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 64;
     made_3.columns = 64;
@@ -4035,7 +3801,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_3.wave_columns = 32;
     made_3.resident = 6;
     made_3.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 32;
     made_4.columns = 64;
@@ -4044,7 +3810,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_4.wave_columns = 16;
     made_4.resident = 7;
     made_4.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 32;
     made_5.columns = 32;
@@ -4053,7 +3819,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_5.wave_columns = 16;
     made_5.resident = 6;
     made_5.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    DMLOPS_APPEND(planning, result, made_5);
     dmlops_plan_Tile made_6;
     made_6.rows = 64;
     made_6.columns = 256;
@@ -4062,7 +3828,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_6.wave_columns = 64;
     made_6.resident = 2;
     made_6.efficiency = 80;
-    dmlops_plan_Tile_12_append(planning, result, &made_6);
+    DMLOPS_APPEND(planning, result, made_6);
     dmlops_plan_Tile made_7;
     made_7.rows = 32;
     made_7.columns = 256;
@@ -4071,7 +3837,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_7.wave_columns = 32;
     made_7.resident = 3;
     made_7.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_7);
+    DMLOPS_APPEND(planning, result, made_7);
     dmlops_plan_Tile made_8;
     made_8.rows = 256;
     made_8.columns = 32;
@@ -4080,7 +3846,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_8.wave_columns = 32;
     made_8.resident = 3;
     made_8.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_8);
+    DMLOPS_APPEND(planning, result, made_8);
     return;
 }
 
@@ -4204,9 +3970,8 @@ DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const d
     places.count = 0;
     for (int64_t d = 0; d < window->sizes.count; ++d) {
         const int64_t size = window->sizes.items[d];
-        dmlops_plan_int_8_append(planning, &places,
-            dmlops_plan_ceil_div(planning, size, window->right_divisors.items[dmlops_item(planning, d,
-            window->right_divisors.count)]));
+        DMLOPS_APPEND(planning, &places, dmlops_plan_ceil_div(planning, size,
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
     }
     return dmlops_plan_element_count(planning, &places);
 }
@@ -4254,32 +4019,32 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     left_steps.count = 0;
     for (int64_t d = 0; d < window->left_taps.count; ++d) {
         const int64_t tap = window->left_taps.items[d];
-        dmlops_plan_int_8_append(planning, &left_steps,
-            dmlops_multiply(tap, left->strides.items[dmlops_item(planning, dmlops_add(2, d), left->strides.count)]));
+        DMLOPS_APPEND(planning, &left_steps, dmlops_multiply(tap,
+            left->strides.items[dmlops_item(planning, dmlops_add(2, d), left->strides.count)]));
     }
     dmlops_plan_int_8_16 lists;
     lists.count = 0;
-    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_steps);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_taps);
+    DMLOPS_APPEND(planning, &lists, window->sizes);
+    DMLOPS_APPEND(planning, &lists, window->right_first);
+    DMLOPS_APPEND(planning, &lists, window->right_steps);
+    DMLOPS_APPEND(planning, &lists, window->right_taps);
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t each_2 = dmlops_clip(2, right->sizes.count); each_2 < right->sizes.count; ++each_2) {
         const int64_t item = right->sizes.items[each_2];
-        dmlops_plan_int_8_append(planning, &made_1, item);
+        DMLOPS_APPEND(planning, &made_1, item);
     }
-    dmlops_plan_int_8_16_append(planning, &lists, &made_1);
-    dmlops_plan_int_8_16_append(planning, &lists, strides);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
-    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
+    DMLOPS_APPEND(planning, &lists, made_1);
+    DMLOPS_APPEND(planning, &lists, *strides);
+    DMLOPS_APPEND(planning, &lists, window->right_divisors);
+    DMLOPS_APPEND(planning, &lists, left_steps);
     for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
         const dmlops_plan_int_8* entries = &lists.items[each_3];
         dmlops_plan_int_8 made_4;
         dmlops_plan_eight(planning, entries, &made_4);
-        dmlops_plan_int_96_extend(planning, &words, made_4.count, made_4.items);
+        DMLOPS_EXTEND(planning, &words, &made_4);
     }
-    dmlops_plan_int_96_copy(result, &words);
+    DMLOPS_COPY(result, &words);
     return;
 }
 
@@ -4296,27 +4061,26 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
         const int64_t tap = window->right_taps.items[d];
         int64_t skipped = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
             window->sizes.count)], 1) : 0;
-        dmlops_plan_int_8_append(planning, &first,
-            dmlops_add(window->right_first.items[dmlops_item(planning, d, window->right_first.count)],
-            dmlops_multiply(skipped, tap)));
-        dmlops_plan_int_8_append(planning, &left_first,
-            dmlops_add(window->left_first.items[dmlops_item(planning, d, window->left_first.count)],
-            dmlops_multiply(skipped, window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)])));
-        dmlops_plan_int_8_append(planning, &left_taps,
-            (tap < 0) ? dmlops_subtract(0, window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)])
+        DMLOPS_APPEND(planning, &first, dmlops_add(window->right_first.items[dmlops_item(planning, d,
+            window->right_first.count)], dmlops_multiply(skipped, tap)));
+        DMLOPS_APPEND(planning, &left_first, dmlops_add(window->left_first.items[dmlops_item(planning, d,
+            window->left_first.count)], dmlops_multiply(skipped,
+            window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)])));
+        DMLOPS_APPEND(planning, &left_taps, (tap < 0)
+            ? dmlops_subtract(0, window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)])
             : window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)]);
     }
     dmlops_plan_int_8 taps;
     taps.count = 0;
     for (int64_t each_1 = 0; each_1 < window->right_taps.count; ++each_1) {
         const int64_t tap = window->right_taps.items[each_1];
-        dmlops_plan_int_8_append(planning, &taps, dmlops_abs(tap));
+        DMLOPS_APPEND(planning, &taps, dmlops_abs(tap));
     }
     *result = *window;
-    result->left_first = left_first;
-    result->left_taps = left_taps;
-    result->right_first = first;
-    result->right_taps = taps;
+    DMLOPS_COPY(&result->left_first, &left_first);
+    DMLOPS_COPY(&result->left_taps, &left_taps);
+    DMLOPS_COPY(&result->right_first, &first);
+    DMLOPS_COPY(&result->right_taps, &taps);
     return;
 }
 
@@ -4324,13 +4088,12 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     int64_t row_axis) {
     int64_t run = 1;
-    for (int64_t place = 0; place < output->sizes.count; ++place) {
-        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
-        if ((axis == row_axis) || ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1)
-            && (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run))) {
-            break;
-        }
+    int64_t axis = dmlops_subtract(output->sizes.count, 1);
+    while (planning->reason == DMLOPS_REASON_NONE && ((axis >= 0) && (axis != row_axis)
+        && ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] == 1)
+        || (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == run)))) {
         run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+        axis = dmlops_subtract(axis, 1);
     }
     return run;
 }
@@ -4350,7 +4113,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     sizes.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
         const int64_t size = output->sizes.items[d];
-        dmlops_plan_int_8_append(planning, &sizes, (d == row_axis) ? 1 : size);
+        DMLOPS_APPEND(planning, &sizes, (d == row_axis) ? 1 : size);
     }
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
         const int64_t divisor = window->right_divisors.items[d];
@@ -4381,7 +4144,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_8 made_2;
     dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_2);
     dmlops_plan_Side made_3;
-    made_3.steps = made_2;
+    DMLOPS_COPY(&made_3.steps, &made_2);
     made_3.depth = depth_step;
     made_3.matrix = matrix_step;
     made_3.is_along = 1;
@@ -4390,14 +4153,14 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_axis_steps(planning, output, factors->right.items[dmlops_item(planning, 0, factors->right.count)],
         right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_4);
     dmlops_plan_Side made_5;
-    made_5.steps = made_4;
+    DMLOPS_COPY(&made_5.steps, &made_4);
     made_5.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
     made_5.matrix = 0;
     made_5.is_along = 1;
     made_5.vector = 1;
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth,
         dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
-    result->sizes = sizes;
+    DMLOPS_COPY(&result->sizes, &sizes);
     result->row_axis = row_axis;
     result->column_axis = -1;
     result->rows = rows;
@@ -4448,7 +4211,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     made_1.wave_columns = 64;
     made_1.resident = 3;
     made_1.efficiency = 76;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 32;
     made_2.columns = 128;
@@ -4457,7 +4220,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     made_2.wave_columns = 64;
     made_2.resident = 6;
     made_2.efficiency = 66;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 32;
     made_3.columns = 64;
@@ -4466,7 +4229,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     made_3.wave_columns = 32;
     made_3.resident = 3;
     made_3.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 16;
     made_4.columns = 128;
@@ -4475,7 +4238,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     made_4.wave_columns = 32;
     made_4.resident = 6;
     made_4.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    DMLOPS_APPEND(planning, result, made_4);
     return;
 }
 
@@ -4507,7 +4270,7 @@ DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlo
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, vector), vector);
     dmlops_plan_int_8 made_1;
     dmlops_plan_axis_steps(planning, &op->output, found->row_axis, pitch, &made_1);
-    result->steps = made_1;
+    DMLOPS_COPY(&result->steps, &made_1);
     result->depth = 1;
     result->matrix = dmlops_plan_times(planning, found->rows, pitch);
     result->is_along = 1;
@@ -4591,11 +4354,11 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
     sizes.count = 0;
     for (int64_t d = 0; d < found->sizes.count; ++d) {
         const int64_t size = found->sizes.items[d];
-        dmlops_plan_int_8_append(planning, &sizes, (d == axis) ? pitch : size);
+        DMLOPS_APPEND(planning, &sizes, (d == axis) ? pitch : size);
     }
     int64_t run = found->is_down ? found->run : 1;
     *result = *found;
-    result->sizes = sizes;
+    DMLOPS_COPY(&result->sizes, &sizes);
     result->columns = dmlops_multiply(dmlops_divide(found->columns,
         found->sizes.items[dmlops_item(planning, axis, found->sizes.count)]), pitch);
     result->run = run;
@@ -4615,7 +4378,7 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_1.wave_columns = 64;
     made_1.resident = 2;
     made_1.efficiency = 23;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 128;
     made_2.columns = 128;
@@ -4624,7 +4387,7 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_2.wave_columns = 32;
     made_2.resident = 1;
     made_2.efficiency = 50;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 64;
     made_3.columns = 128;
@@ -4633,7 +4396,7 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_3.wave_columns = 64;
     made_3.resident = 4;
     made_3.efficiency = 17;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 64;
     made_4.columns = 64;
@@ -4642,7 +4405,7 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_4.wave_columns = 32;
     made_4.resident = 3;
     made_4.efficiency = 14;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 32;
     made_5.columns = 32;
@@ -4651,7 +4414,7 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_5.wave_columns = 16;
     made_5.resident = 2;
     made_5.efficiency = 8;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    DMLOPS_APPEND(planning, result, made_5);
     dmlops_plan_Tile made_6;
     made_6.rows = 16;
     made_6.columns = 64;
@@ -4660,7 +4423,7 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_6.wave_columns = 16;
     made_6.resident = 5;
     made_6.efficiency = 20;
-    dmlops_plan_Tile_12_append(planning, result, &made_6);
+    DMLOPS_APPEND(planning, result, made_6);
     return;
 }
 
@@ -4679,7 +4442,7 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     made_1.wave_columns = 64;
     made_1.resident = 2;
     made_1.efficiency = 23;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 128;
     made_2.columns = wide;
@@ -4688,7 +4451,7 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     made_2.wave_columns = 64;
     made_2.resident = 1;
     made_2.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 64;
     made_3.columns = dmlops_subtract(128, row->reach);
@@ -4697,7 +4460,7 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     made_3.wave_columns = 64;
     made_3.resident = 4;
     made_3.efficiency = 18;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 32;
     made_4.columns = wide;
@@ -4706,7 +4469,7 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     made_4.wave_columns = 32;
     made_4.resident = 2;
     made_4.efficiency = 18;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 16;
     made_5.columns = wide;
@@ -4715,7 +4478,7 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     made_5.wave_columns = 32;
     made_5.resident = 3;
     made_5.efficiency = 12;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    DMLOPS_APPEND(planning, result, made_5);
     return;
 }
 
@@ -4744,14 +4507,14 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     dmlops_plan_window_words(planning, window, &op->left, &op->right, &packing->strides, &words);
     dmlops_plan_int_8 stored;
     stored.count = 0;
-    dmlops_plan_int_8_append(planning, &stored, channels);
-    dmlops_plan_int_8_append(planning, &stored, op->factors.depth);
-    dmlops_plan_int_8_append(planning, &stored, dmlops_modulo(dmlops_plan_first_of(planning, window, &op->left),
+    DMLOPS_APPEND(planning, &stored, channels);
+    DMLOPS_APPEND(planning, &stored, op->factors.depth);
+    DMLOPS_APPEND(planning, &stored, dmlops_modulo(dmlops_plan_first_of(planning, window, &op->left),
         INT64_C(4294967296)));
-    dmlops_plan_int_8_append(planning, &stored, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
+    DMLOPS_APPEND(planning, &stored, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     dmlops_plan_WindowConstants constants;
-    dmlops_plan_int_96_copy(&constants.lists, &words);
-    constants.numbers = stored;
+    DMLOPS_COPY(&constants.lists, &words);
+    DMLOPS_COPY(&constants.numbers, &stored);
     int64_t tap_products = dmlops_gcd(channels, product->tile.depth);
     if (items > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
@@ -4760,13 +4523,13 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
         dmlops_plan_dispatch_single(planning, op, found, &product->split, &constants, 2, items);
         dmlops_plan_int_8 packed;
         packed.count = 0;
-        dmlops_plan_int_8_append(planning, &packed, channels);
-        dmlops_plan_int_8_append(planning, &packed, op->factors.depth);
-        dmlops_plan_int_8_append(planning, &packed, dmlops_multiply(dmlops_divide(sums, 4), vector));
-        dmlops_plan_int_8_append(planning, &packed, factors->left.matrix);
+        DMLOPS_APPEND(planning, &packed, channels);
+        DMLOPS_APPEND(planning, &packed, op->factors.depth);
+        DMLOPS_APPEND(planning, &packed, dmlops_multiply(dmlops_divide(sums, 4), vector));
+        DMLOPS_APPEND(planning, &packed, factors->left.matrix);
         dmlops_plan_WindowConstants made_1;
-        dmlops_plan_int_96_copy(&made_1.lists, &words);
-        made_1.numbers = packed;
+        DMLOPS_COPY(&made_1.lists, &words);
+        DMLOPS_COPY(&made_1.numbers, &packed);
         constants = made_1;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
@@ -4808,7 +4571,7 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
         rates = made_1;
         dmlops_plan_Tile_12 made_2;
         dmlops_plan_tap_tiles(planning, channels, &made_2);
-        dmlops_plan_Tile_12_copy(&tiles, &made_2);
+        DMLOPS_COPY(&tiles, &made_2);
     }
     dmlops_plan_Choice chosen;
     dmlops_plan_choose_tile(planning, given, &tiles, &rates, 1, &chosen);
@@ -4859,12 +4622,12 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     strides.count = 0;
     for (int64_t each_8 = dmlops_clip(2, op->right.strides.count); each_8 < op->right.strides.count; ++each_8) {
         const int64_t item = op->right.strides.items[each_8];
-        dmlops_plan_int_8_append(planning, &strides, item);
+        DMLOPS_APPEND(planning, &strides, item);
     }
     dmlops_plan_Packing made_9;
     made_9.items = items;
     made_9.channels = channels;
-    made_9.strides = strides;
+    DMLOPS_COPY(&made_9.strides, &strides);
     dmlops_plan_window_product(planning, op, &product, &made_9, &row);
     return 1;
 }
@@ -4895,7 +4658,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlop
     made_1.wave_columns = 64;
     made_1.resident = 2;
     made_1.efficiency = 50;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 128;
@@ -4904,7 +4667,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlop
     made_2.wave_columns = (is_along || is_windowed) ? 32 : 64;
     made_2.resident = 2;
     made_2.efficiency = 40;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 32;
     made_3.columns = 64;
@@ -4913,7 +4676,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlop
     made_3.wave_columns = 32;
     made_3.resident = 5;
     made_3.efficiency = 20;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 16;
     made_4.columns = 32;
@@ -4922,7 +4685,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlop
     made_4.wave_columns = 16;
     made_4.resident = 8;
     made_4.efficiency = 12;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    DMLOPS_APPEND(planning, result, made_4);
     return;
 }
 
@@ -4937,7 +4700,7 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
     made_1.wave_columns = 64;
     made_1.resident = 2;
     made_1.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 64;
@@ -4946,7 +4709,7 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
     made_2.wave_columns = 32;
     made_2.resident = 3;
     made_2.efficiency = 85;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 32;
     made_3.columns = 64;
@@ -4955,7 +4718,7 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
     made_3.wave_columns = 32;
     made_3.resident = 5;
     made_3.efficiency = 75;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 16;
     made_4.columns = 64;
@@ -4964,7 +4727,7 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
     made_4.wave_columns = 32;
     made_4.resident = 6;
     made_4.efficiency = 55;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 16;
     made_5.columns = 32;
@@ -4973,7 +4736,7 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
     made_5.wave_columns = 32;
     made_5.resident = 8;
     made_5.efficiency = 50;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    DMLOPS_APPEND(planning, result, made_5);
     return;
 }
 
@@ -5004,7 +4767,7 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
         rates = made_1;
         dmlops_plan_Tile_12 made_2;
         dmlops_plan_byte_tiles(planning, factors, &made_2);
-        dmlops_plan_Tile_12_copy(&tiles, &made_2);
+        DMLOPS_COPY(&tiles, &made_2);
     }
     dmlops_plan_Choice made_3;
     dmlops_plan_choose_tile(planning, factors, &tiles, &rates, 1, &made_3);
@@ -5066,7 +4829,7 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
     dmlops_plan_axis_steps(planning, &op->output, op->factors.right.items[dmlops_item(planning, 0,
         op->factors.right.count)], image, &made_2);
     dmlops_plan_Side made_3;
-    made_3.steps = made_2;
+    DMLOPS_COPY(&made_3.steps, &made_2);
     made_3.depth = 1;
     made_3.matrix = 0;
     made_3.is_along = 1;
@@ -5081,14 +4844,14 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
     dmlops_plan_int_8 strides;
     strides.count = 0;
     for (int64_t d = 2; d < right->sizes.count; ++d) {
-        dmlops_plan_int_8_append(planning, &strides, dmlops_plan_packed_stride(planning, op, padded, d));
+        DMLOPS_APPEND(planning, &strides, dmlops_plan_packed_stride(planning, op, padded, d));
     }
     dmlops_plan_Product product;
     dmlops_plan_byte_product(planning, op, &found, &factors, &product);
     dmlops_plan_Packing made_4;
     made_4.items = items;
     made_4.channels = padded;
-    made_4.strides = strides;
+    DMLOPS_COPY(&made_4.strides, &strides);
     dmlops_plan_Row made_5;
     made_5.taps = 1;
     made_5.reach = 0;
@@ -5125,7 +4888,7 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
         made_1.tap = tap;
         made_1.divisor = divisor;
         made_1.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
-        dmlops_plan_Axis_8_append(planning, &axes, &made_1);
+        DMLOPS_APPEND(planning, &axes, made_1);
     }
     int is_own = !is_weighted || ((factors->window.groups > 1) && (dmlops_max(rows, factors->depth) == 1));
     int is_adjacent = (output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] > 1)
@@ -5135,9 +4898,9 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
     int64_t vector = dmlops_plan_aligned_vector(planning, tensor,
         is_across ? dmlops_subtract(output->sizes.count, 1) : 1);
     int64_t channels = is_across ? dmlops_max(dmlops_gcd(rows, 3), dmlops_gcd(rows, 4)) : vector;
-    dmlops_plan_Axis_8_copy(&result->axes, &axes);
+    DMLOPS_COPY(&result->axes, &axes);
     result->depth = dmlops_max(factors->depth, 1);
-    result->sizes = output->sizes;
+    DMLOPS_COPY(&result->sizes, &output->sizes);
     result->is_across = is_across;
     result->channels = (tensor->bits >= 16) ? channels : 1;
     result->vector = vector;
@@ -5206,15 +4969,14 @@ DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_
         dmlops_divide(down.elements, down.divisor)), rows);
     dmlops_plan_int_8 counts;
     counts.count = 0;
-    dmlops_plan_int_8_append(planning, &counts, slide->sizes.items[dmlops_item(planning, 0, slide->sizes.count)]);
-    dmlops_plan_int_8_append(planning, &counts, dmlops_plan_ceil_div(planning,
+    DMLOPS_APPEND(planning, &counts, slide->sizes.items[dmlops_item(planning, 0, slide->sizes.count)]);
+    DMLOPS_APPEND(planning, &counts, dmlops_plan_ceil_div(planning,
         slide->sizes.items[dmlops_item(planning, 1, slide->sizes.count)], channels));
     for (int64_t d = 0; d < slide->axes.count; ++d) {
         const dmlops_plan_Axis* axis = &slide->axes.items[d];
         int64_t from_end = dmlops_subtract(dmlops_subtract(slide->axes.count, 1), d);
         int64_t elements = (from_end == 0) ? columns : ((from_end == 1) ? rows : 1);
-        dmlops_plan_int_8_append(planning, &counts,
-            dmlops_multiply(dmlops_plan_ceil_div(planning,
+        DMLOPS_APPEND(planning, &counts, dmlops_multiply(dmlops_plan_ceil_div(planning,
             dmlops_plan_ceil_div(planning, axis->elements, axis->divisor), elements), axis->divisor));
     }
     int64_t blocks = dmlops_plan_element_count(planning, &counts);
@@ -5228,7 +4990,7 @@ DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_
     result->rows = rows;
     result->columns = columns;
     result->channels = channels;
-    result->counts = counts;
+    DMLOPS_COPY(&result->counts, &counts);
     result->shares = shares;
     result->threads = threads;
     return;
@@ -5355,10 +5117,10 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     order.count = 0;
     for (int64_t d = 0; d < dmlops_add(axes->count, 2); ++d) {
         if (d != adjacent) {
-            dmlops_plan_int_8_append(planning, &order, d);
+            DMLOPS_APPEND(planning, &order, d);
         }
     }
-    dmlops_plan_int_8_append(planning, &order, adjacent);
+    DMLOPS_APPEND(planning, &order, adjacent);
     int64_t blocks = dmlops_plan_element_count(planning, &block.counts);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_plan_times(planning, blocks, block.shares), 128, 1, &groups);
@@ -5375,13 +5137,13 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
             : side->matrix;
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
-        dmlops_plan_int_64_append(planning, &made_2, op->factors.depth);
-        dmlops_plan_int_64_append(planning, &made_2,
-            dmlops_modulo(dmlops_plan_first_of(planning, &window, left), INT64_C(4294967296)));
-        dmlops_plan_int_64_append(planning, &made_2, row_step);
-        dmlops_plan_int_64_append(planning, &made_2, side->depth);
-        dmlops_plan_int_64_append(planning, &made_2, side->matrix);
-        dmlops_plan_int_64_extend(planning, &weights, made_2.count, made_2.items);
+        DMLOPS_APPEND(planning, &made_2, op->factors.depth);
+        DMLOPS_APPEND(planning, &made_2, dmlops_modulo(dmlops_plan_first_of(planning, &window, left),
+            INT64_C(4294967296)));
+        DMLOPS_APPEND(planning, &made_2, row_step);
+        DMLOPS_APPEND(planning, &made_2, side->depth);
+        DMLOPS_APPEND(planning, &made_2, side->matrix);
+        DMLOPS_EXTEND(planning, &weights, &made_2);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"),
             dmlops_plan_weights_vector(planning, &slide, &block, &window, left, row_step));
         int64_t last = dmlops_subtract(axes->count, 1);
@@ -5408,49 +5170,49 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     elements.count = 0;
     for (int64_t each_3 = 0; each_3 < axes->count; ++each_3) {
         const dmlops_plan_Axis* axis = &axes->items[each_3];
-        dmlops_plan_int_8_append(planning, &elements, axis->elements);
+        DMLOPS_APPEND(planning, &elements, axis->elements);
     }
     dmlops_plan_int_8 made_4;
     made_4.count = 0;
     for (int64_t each_5 = dmlops_clip(2, tensor->strides.count); each_5 < tensor->strides.count; ++each_5) {
         const int64_t item = tensor->strides.items[each_5];
-        dmlops_plan_int_8_append(planning, &made_4, item);
+        DMLOPS_APPEND(planning, &made_4, item);
     }
     dmlops_plan_int_96 words;
     dmlops_plan_window_words(planning, &window, &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
         op->tensors.count)], tensor, &made_4, &words);
     dmlops_plan_int_8 made_6;
     dmlops_plan_eight(planning, &elements, &made_6);
-    dmlops_plan_int_96_extend(planning, &words, made_6.count, made_6.items);
+    DMLOPS_EXTEND(planning, &words, &made_6);
     dmlops_plan_int_8 made_7;
     dmlops_plan_eight(planning, &op->sliding.counted, &made_7);
-    dmlops_plan_int_96_extend(planning, &words, made_7.count, made_7.items);
+    DMLOPS_EXTEND(planning, &words, &made_7);
     dmlops_plan_int_8 made_8;
     dmlops_plan_eight(planning, &op->sliding.box, &made_8);
-    dmlops_plan_int_96_extend(planning, &words, made_8.count, made_8.items);
+    DMLOPS_EXTEND(planning, &words, &made_8);
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     for (int64_t each_9 = 0; each_9 < axes->count; ++each_9) {
         const dmlops_plan_Axis* axis = &axes->items[each_9];
-        dmlops_plan_int_8_append(planning, &sizes, axis->taps);
+        DMLOPS_APPEND(planning, &sizes, axis->taps);
     }
-    dmlops_plan_int_8_append(planning, &sizes, dmlops_max(found->rows, 1));
+    DMLOPS_APPEND(planning, &sizes, dmlops_max(found->rows, 1));
     dmlops_plan_Dimension_16 made_10;
     dmlops_plan_extents(planning, &sizes, &made_10);
     dmlops_plan_Dimension_16 made_11;
     dmlops_plan_extents(planning, &block.counts, &made_11);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_Dimension_16_copy(&params.layerSizes, &made_10);
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_11);
-    dmlops_plan_int_96_copy(&params.window, &words);
-    dmlops_plan_int_512_copy(&params.lists, &known->lists);
-    dmlops_plan_int_32_copy(&params.activations, &known->activations);
-    dmlops_plan_int_64_copy(&params.elements, &known->elements);
+    DMLOPS_COPY(&params.layerSizes, &made_10);
+    DMLOPS_COPY(&params.sizes, &made_11);
+    DMLOPS_COPY(&params.window, &words);
+    DMLOPS_COPY(&params.lists, &known->lists);
+    DMLOPS_COPY(&params.activations, &known->activations);
+    DMLOPS_COPY(&params.elements, &known->elements);
     params.count = blocks;
     params.groupColumns = groups.columns;
     params.layers = block.layers;
-    dmlops_plan_int_64_copy(&params.weights, &weights);
-    dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
+    DMLOPS_COPY(&params.weights, &weights);
+    DMLOPS_COPY(&params.scalars, &known->scalars);
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     return 1;
@@ -5543,17 +5305,17 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
         strides.count = 0;
         for (int64_t place = 0; place < loop->strides.count; ++place) {
             const int64_t stride = loop->strides.items[place];
-            dmlops_plan_int_16_append(planning, &strides, (place == 1) ? stride : dmlops_divide(stride, run));
+            DMLOPS_APPEND(planning, &strides, (place == 1) ? stride : dmlops_divide(stride, run));
         }
         dmlops_plan_Loop made_2;
         made_2.size = loop->size;
-        dmlops_plan_int_16_copy(&made_2.strides, &strides);
-        dmlops_plan_Loop_16_append(planning, &found, &made_2);
+        DMLOPS_COPY(&made_2.strides, &strides);
+        DMLOPS_APPEND(planning, &found, made_2);
     }
     dmlops_plan_Loop made_3;
     made_3.size = dmlops_divide(loops->items[dmlops_item(planning, -1, loops->count)].size, run);
-    dmlops_plan_int_16_copy(&made_3.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
-    dmlops_plan_Loop_16_append(planning, &found, &made_3);
+    DMLOPS_COPY(&made_3.strides, &loops->items[dmlops_item(planning, -1, loops->count)].strides);
+    DMLOPS_APPEND(planning, &found, made_3);
     dmlops_plan_merged_in_order(planning, &found, result);
     return;
 }
@@ -5568,7 +5330,7 @@ DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const 
         made_2.size = one->size;
         made_2.stride = dmlops_divide(one->stride, run);
         made_2.offset = one->offset;
-        dmlops_plan_Lookup_8_append(planning, result, &made_2);
+        DMLOPS_APPEND(planning, result, made_2);
     }
     return;
 }
@@ -5594,7 +5356,7 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     scalars.count = 0;
     for (int64_t each_1 = 0; each_1 < op->numbers.count; ++each_1) {
         const int64_t number = op->numbers.items[each_1];
-        dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_integer(planning, number));
+        DMLOPS_APPEND(planning, &scalars, dmlops_plan_integer(planning, number));
     }
     if (shader->is_fused) {
         dmlops_plan_Fused fused;
@@ -5605,9 +5367,9 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
         made_2.count = 0;
         for (int64_t each_3 = dmlops_clip(1, fused.words.count); each_3 < dmlops_clip(3, fused.words.count); ++each_3) {
             const int64_t item = fused.words.items[each_3];
-            dmlops_plan_int_64_append(planning, &made_2, item);
+            DMLOPS_APPEND(planning, &made_2, item);
         }
-        dmlops_plan_int_64_extend(planning, &scalars, made_2.count, made_2.items);
+        DMLOPS_EXTEND(planning, &scalars, &made_2);
     }
     if (shader->map.is_gathered) {
         dmlops_plan_gather(planning, op, &shader->map);
@@ -5683,8 +5445,7 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, order.count); ++each_1) {
         const int64_t place = order.items[each_1];
         if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
-            dmlops_plan_int_64_append(planning, &outer,
-                output->strides.items[dmlops_item(planning, place, output->strides.count)]);
+            DMLOPS_APPEND(planning, &outer, output->strides.items[dmlops_item(planning, place, output->strides.count)]);
         }
     }
     int64_t vector = dmlops_plan_vector_width(planning, output->bits,
@@ -5704,17 +5465,17 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
         row.count = 0;
         for (int64_t each_2 = 0; each_2 < op->tensors.count; ++each_2) {
             const dmlops_plan_Tensor* tensor = &op->tensors.items[each_2];
-            dmlops_plan_int_16_append(planning, &row,
-                tensor->is_present ? tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] : 0);
+            DMLOPS_APPEND(planning, &row, tensor->is_present
+                ? tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] : 0);
         }
         for (int64_t each_3 = 0; each_3 < op->lists.count; ++each_3) {
             const dmlops_plan_int_8* array = &op->lists.items[each_3];
-            dmlops_plan_int_16_append(planning, &row,
-                dmlops_plan_integer(planning, array->items[dmlops_item(planning, place, array->count)]));
+            DMLOPS_APPEND(planning, &row, dmlops_plan_integer(planning,
+                array->items[dmlops_item(planning, place, array->count)]));
         }
         dmlops_plan_Dimension made_4;
         dmlops_plan_dimension(planning, (place == inner) ? dmlops_divide(size, vector) : size, &row, &made_4);
-        dmlops_plan_Dimension_16_append(planning, &found, &made_4);
+        DMLOPS_APPEND(planning, &found, made_4);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
@@ -5727,11 +5488,11 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     dmlops_plan_MapParams made_7;
     made_7.count = count;
     made_7.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&made_7.elements, &op->elements);
-    made_7.steps = made_5;
-    dmlops_plan_int_64_copy(&made_7.scalars, scalars);
-    dmlops_plan_Dimension_16_copy(&made_7.dimensions, &found);
-    dmlops_plan_Lookup_8_copy(&made_7.lookups, &made_6);
+    DMLOPS_COPY(&made_7.elements, &op->elements);
+    DMLOPS_COPY(&made_7.steps, &made_5);
+    DMLOPS_COPY(&made_7.scalars, scalars);
+    DMLOPS_COPY(&made_7.dimensions, &found);
+    DMLOPS_COPY(&made_7.lookups, &made_6);
     dmlops_put_MapParams(planning, &made_7);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -5755,14 +5516,13 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
         strides.count = 0;
         for (int64_t place = 0; place < op->tensors.count; ++place) {
             const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-            dmlops_plan_int_16_append(planning, &strides,
-                dmlops_plan_has_dimensions(planning, op, one, place)
+            DMLOPS_APPEND(planning, &strides, dmlops_plan_has_dimensions(planning, op, one, place)
                 ? tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
         }
         dmlops_plan_Loop made_1;
         made_1.size = size;
-        dmlops_plan_int_16_copy(&made_1.strides, &strides);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_1);
+        DMLOPS_COPY(&made_1.strides, &strides);
+        DMLOPS_APPEND(planning, &loops, made_1);
     }
     dmlops_plan_merged(planning, &loops, result);
     return;
@@ -5817,28 +5577,28 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     found.count = 0;
     dmlops_plan_Loop made_1;
     dmlops_plan_in_steps(planning, other, high, &made_1);
-    dmlops_plan_Loop_16_append(planning, &found, &made_1);
+    DMLOPS_APPEND(planning, &found, made_1);
     dmlops_plan_Loop made_2;
     dmlops_plan_in_steps(planning, inner, wide, &made_2);
-    dmlops_plan_Loop_16_append(planning, &found, &made_2);
+    DMLOPS_APPEND(planning, &found, made_2);
     dmlops_plan_Loop_16 made_3;
     made_3.count = 0;
     for (int64_t each_4 = 0; each_4 < found.count; ++each_4) {
         const dmlops_plan_Loop* loop = &found.items[each_4];
         if (loop->size > 1) {
-            dmlops_plan_Loop_16_append(planning, &made_3, loop);
+            DMLOPS_APPEND(planning, &made_3, *loop);
         }
     }
-    dmlops_plan_Loop_16_copy(&found, &made_3);
+    DMLOPS_COPY(&found, &made_3);
     dmlops_plan_Loop made_5;
     made_5.size = high;
-    dmlops_plan_int_16_copy(&made_5.strides, &other->strides);
-    dmlops_plan_Loop_16_append(planning, &found, &made_5);
+    DMLOPS_COPY(&made_5.strides, &other->strides);
+    DMLOPS_APPEND(planning, &found, made_5);
     dmlops_plan_Loop made_6;
     made_6.size = wide;
-    dmlops_plan_int_16_copy(&made_6.strides, &inner->strides);
-    dmlops_plan_Loop_16_append(planning, &found, &made_6);
-    dmlops_plan_Loop_16_copy(result, &found);
+    DMLOPS_COPY(&made_6.strides, &inner->strides);
+    DMLOPS_APPEND(planning, &found, made_6);
+    DMLOPS_COPY(result, &found);
     return;
 }
 
@@ -5868,23 +5628,23 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
         && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 0)
         && (inner->strides.items[dmlops_item(planning, -1, inner->strides.count)] == 1);
     if (!is_chosen || (loops->count < 2) || (loops->count >= 8) || (dmlops_modulo(inner->size, width) != 0)) {
-        dmlops_plan_Loop_16_copy(result, loops);
+        DMLOPS_COPY(result, loops);
         return;
     }
     dmlops_plan_Loop_16 found;
     found.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-2, loops->count); ++each_1) {
         const dmlops_plan_Loop* item = &loops->items[each_1];
-        dmlops_plan_Loop_16_append(planning, &found, item);
+        DMLOPS_APPEND(planning, &found, *item);
     }
     dmlops_plan_Loop_16 made_3;
     dmlops_plan_patches(planning, &loops->items[dmlops_item(planning, -2, loops->count)], inner,
         loops->items[dmlops_item(planning, -2, loops->count)].size, width, &made_3);
     for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
         const dmlops_plan_Loop* loop = &made_3.items[each_2];
-        dmlops_plan_Loop_16_append(planning, &found, loop);
+        DMLOPS_APPEND(planning, &found, *loop);
     }
-    dmlops_plan_Loop_16_copy(result, &found);
+    DMLOPS_COPY(result, &found);
     return;
 }
 
@@ -5899,16 +5659,14 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
         const int64_t size = output->sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2,
-            movement->strides.items[dmlops_item(planning, place, movement->strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_2,
-            movement->steps.items[dmlops_item(planning, place, movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_2,
-            output->strides.items[dmlops_item(planning, place, output->strides.count)]);
+        DMLOPS_APPEND(planning, &made_2, movement->strides.items[dmlops_item(planning, place,
+            movement->strides.count)]);
+        DMLOPS_APPEND(planning, &made_2, movement->steps.items[dmlops_item(planning, place, movement->steps.count)]);
+        DMLOPS_APPEND(planning, &made_2, output->strides.items[dmlops_item(planning, place, output->strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
-        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, &made_1, &made_3);
+        DMLOPS_COPY(&made_3.strides, &made_2);
+        DMLOPS_APPEND(planning, &made_1, made_3);
     }
     dmlops_plan_Loop_16 loops;
     dmlops_plan_merged(planning, &made_1, &loops);
@@ -5917,7 +5675,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_in_runs(planning, &loops, run, &made_4);
     dmlops_plan_Loop_16 made_5;
     dmlops_plan_striped(planning, &made_4, dmlops_divide(1024, dmlops_multiply(run, output->bits)), &made_5);
-    dmlops_plan_Loop_16_copy(&loops, &made_5);
+    DMLOPS_COPY(&loops, &made_5);
     dmlops_plan_int_64 made_6;
     made_6.count = 0;
     dmlops_plan_loops(planning, op, one, &loops, run, &made_6, 0);
@@ -5931,7 +5689,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     words.count = 0;
     for (int64_t each_1 = 0; each_1 < scalars->count; ++each_1) {
         const int64_t item = scalars->items[each_1];
-        dmlops_plan_int_64_append(planning, &words, item);
+        DMLOPS_APPEND(planning, &words, item);
     }
     int64_t begin = 0;
     if (one->is_placed) {
@@ -5941,7 +5699,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
                 op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.items[dmlops_item(planning,
                 place, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.count)]));
         }
-        dmlops_plan_int_64_append(planning, &words, begin);
+        DMLOPS_APPEND(planning, &words, begin);
     }
     dmlops_plan_Loop_16 made_2;
     dmlops_plan_loops_in_step(planning, op, one, &made_2);
@@ -5964,10 +5722,9 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     outer.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
-        dmlops_plan_int_64_append(planning, &outer,
-            loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]);
+        DMLOPS_APPEND(planning, &outer, loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]);
     }
-    dmlops_plan_int_64_append(planning, &outer, begin);
+    DMLOPS_APPEND(planning, &outer, begin);
     int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size,
         inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
     if ((by_tuples && (bits > 8)) || ((bits >= 32)
@@ -6005,13 +5762,13 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     for (int64_t place = 0; place < dmlops_clip(-1, loops->count); ++place) {
         const dmlops_plan_Loop* loop = &loops->items[place];
         if (place != other) {
-            dmlops_plan_Loop_16_append(planning, &vectors, loop);
+            DMLOPS_APPEND(planning, &vectors, *loop);
         }
     }
     if (other == -1) {
         dmlops_plan_Loop made_3;
         dmlops_plan_in_steps(planning, inner, vector, &made_3);
-        dmlops_plan_Loop_16_append(planning, &vectors, &made_3);
+        DMLOPS_APPEND(planning, &vectors, made_3);
     } else {
         dmlops_plan_Loop high;
         dmlops_plan_in_steps(planning, &loops->items[dmlops_item(planning, other, loops->count)], vector, &high);
@@ -6021,7 +5778,7 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
         dmlops_plan_patches(planning, &high, &wide, 16, 4, &made_5);
         for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
             const dmlops_plan_Loop* loop = &made_5.items[each_4];
-            dmlops_plan_Loop_16_append(planning, &vectors, loop);
+            DMLOPS_APPEND(planning, &vectors, *loop);
         }
     }
     int64_t count = dmlops_plan_repeats(planning, &vectors);
@@ -6042,18 +5799,18 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     steps.count = 0;
     for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, inner->strides.count); ++each_6) {
         const int64_t item = inner->strides.items[each_6];
-        dmlops_plan_int_8_append(planning, &steps, item);
+        DMLOPS_APPEND(planning, &steps, item);
     }
     dmlops_plan_Dimension_16 made_7;
     dmlops_plan_dimensions(planning, &vectors, &made_7);
     dmlops_plan_MapParams params;
     params.count = count;
     params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.elements, &op->elements);
-    params.steps = steps;
-    dmlops_plan_int_64_copy(&params.scalars, scalars);
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_7);
-    dmlops_plan_Lookup_8_copy(&params.lookups, &lookups);
+    DMLOPS_COPY(&params.elements, &op->elements);
+    DMLOPS_COPY(&params.steps, &steps);
+    DMLOPS_COPY(&params.scalars, scalars);
+    DMLOPS_COPY(&params.dimensions, &made_7);
+    DMLOPS_COPY(&params.lookups, &lookups);
     dmlops_put_MapParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -6189,73 +5946,6 @@ DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const
     return;
 }
 
-/* The least power of 2 that is not below a positive number. */
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
-    (void)planning;
-    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
-}
-
-/* The threads that can share a row, if neighboring threads work on neighboring rows where these are adjacent. */
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
-    int64_t neighbors = rows->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, rows->number)) : 1;
-    return dmlops_divide(512, neighbors);
-}
-
-/* Divides rows among threads in parts of `extent` vectors. Every thread gets something to load. If there are few rows,
-   more threads share each, with fewer vectors per thread; if there are many, fewer threads do. It ends because each
-   loop only raises or only lowers `lanes`, within bounds. */
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
-    dmlops_plan_Sharing* result) {
-    int64_t most = dmlops_plan_most_lanes(planning, rows);
-    int64_t number = dmlops_plan_times(planning, rows->number, dmlops_plan_ceil_div(planning, rows->extent, extent));
-    int64_t unroll = 8;
-    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_plan_times(planning, number, lanes) < 32768))) {
-        unroll = dmlops_divide(unroll, 2);
-        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    }
-    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
-    int64_t least = rows->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && (!rows->is_reread && (lanes > least)
-        && (dmlops_plan_times(planning, number, lanes) >= 524288))) {
-        lanes = dmlops_divide(lanes, 2);
-    }
-    int64_t rounds = dmlops_plan_ceil_div(planning, extent, dmlops_multiply(lanes, unroll));
-    unroll = dmlops_plan_ceil_div(planning, extent, dmlops_multiply(lanes, rounds));
-    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
-    result->extent = extent;
-    result->unroll = unroll;
-    result->lanes = lanes;
-    result->threads = dmlops_max(threads, 128);
-    return;
-}
-
-/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short. Where
-   elements are read again, splitting takes another dispatch, and pays only for longer and fewer rows. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
-    dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, rows, rows->extent, &sharing);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
-    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent,
-        dmlops_multiply(dmlops_multiply(sharing.lanes, sharing.unroll), 1024));
-    int64_t lanes = dmlops_plan_most_lanes(planning, rows);
-    int64_t most = dmlops_multiply(lanes, sharing.unroll);
-    int64_t least = rows->is_across ? most : dmlops_multiply(128, sharing.unroll);
-    int64_t enough = rows->is_reread ? 132 : 512;
-    int64_t long_ = rows->is_reread ? 20 : 12;
-    if ((rows->extent > dmlops_multiply(lanes, long_)) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
-            dmlops_plan_ceil_div(planning, rows->extent, least)), parts);
-    }
-    if (parts == 1) {
-        return rows->extent;
-    }
-    int64_t size = dmlops_plan_ceil_div(planning, rows->extent, parts);
-    int64_t step = (size > most) ? most : least;
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
-}
-
 /* For any other pass. */
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
     (void)planning;
@@ -6287,9 +5977,9 @@ DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_p
     step.count = 0;
     for (int64_t d = 0; d < sizes->count; ++d) {
         const int64_t size = sizes->items[d];
-        dmlops_plan_int_8_append(planning, &step, (is_along && (d == 0)) ? 1 : size);
+        DMLOPS_APPEND(planning, &step, (is_along && (d == 0)) ? 1 : size);
     }
-    *result = step;
+    DMLOPS_COPY(result, &step);
     return;
 }
 
@@ -6406,7 +6096,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_1.wave_columns = 32;
     made_1.resident = 2;
     made_1.efficiency = 90;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 64;
@@ -6415,7 +6105,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_2.wave_columns = 32;
     made_2.resident = 2;
     made_2.efficiency = 90;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 32;
     made_3.columns = 32;
@@ -6424,7 +6114,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_3.wave_columns = 32;
     made_3.resident = 2;
     made_3.efficiency = 90;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 16;
     made_4.columns = 32;
@@ -6433,7 +6123,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_4.wave_columns = 32;
     made_4.resident = 2;
     made_4.efficiency = 90;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 16;
     made_5.columns = 16;
@@ -6442,7 +6132,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_5.wave_columns = 16;
     made_5.resident = 2;
     made_5.efficiency = 90;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    DMLOPS_APPEND(planning, result, made_5);
     return;
 }
 
@@ -6457,9 +6147,9 @@ DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64
         dmlops_plan_Tile made_3;
         made_3 = *tile;
         made_3.rows = dmlops_multiply(dmlops_multiply(dmlops_divide(dmlops_divide(tile->rows, sums), 4), 4), sums);
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_3);
+        DMLOPS_APPEND(planning, &tiles, made_3);
     }
-    dmlops_plan_Tile_12_copy(result, &tiles);
+    DMLOPS_COPY(result, &tiles);
     return;
 }
 
@@ -6527,11 +6217,11 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
     if (one->box != -1) {
-        *result = op->tensors.items[dmlops_item(planning, one->box, op->tensors.count)].sizes;
+        DMLOPS_COPY(result, &op->tensors.items[dmlops_item(planning, one->box, op->tensors.count)].sizes);
         return;
     }
-    *result = *(one->writes_kept ? &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)]
-        : &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)].sizes);
+    DMLOPS_COPY(result, one->writes_kept ? &op->kept_sizes.items[dmlops_item(planning, one->target,
+        op->kept_sizes.count)] : &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)].sizes);
     return;
 }
 
@@ -6601,19 +6291,19 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
             made_2.writes = writes;
             made_2.outputs = written;
             made_2.reads = reads;
-            dmlops_plan_Pass_32_append(planning, &passes, &made_2);
+            DMLOPS_APPEND(planning, &passes, made_2);
         } else {
             if ((one->outputs & written) != 0) {
                 dmlops_plan_Pass made_3;
                 made_3 = *one;
                 made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
-                dmlops_plan_Pass_32_append(planning, &passes, &made_3);
+                DMLOPS_APPEND(planning, &passes, made_3);
             } else {
-                dmlops_plan_Pass_32_append(planning, &passes, one);
+                DMLOPS_APPEND(planning, &passes, *one);
             }
         }
     }
-    dmlops_plan_Pass_32_copy(result, &passes);
+    DMLOPS_COPY(result, &passes);
     return;
 }
 
@@ -6628,10 +6318,10 @@ DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const
     int64_t elements, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 shape;
     shape.count = 0;
-    dmlops_plan_int_8_extend(planning, &shape, sizes->count, sizes->items);
+    DMLOPS_EXTEND(planning, &shape, sizes);
     shape.items[dmlops_item(planning, axis, shape.count)] =
         dmlops_plan_ceil_div(planning, shape.items[dmlops_item(planning, axis, shape.count)], elements);
-    *result = shape;
+    DMLOPS_COPY(result, &shape);
     return;
 }
 
@@ -6646,7 +6336,7 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     for (int64_t place = 0; place < shader->passes.count; ++place) {
         const dmlops_plan_Pass* one = &shader->passes.items[place];
         if ((place >= shader->sums.count) || (op->sums.items[dmlops_item(planning, place, op->sums.count)] == 1)) {
-            dmlops_plan_Pass_32_append(planning, &every, one);
+            DMLOPS_APPEND(planning, &every, *one);
         }
     }
     int64_t there = dmlops_plan_present(planning, &op->tensors);
@@ -6668,7 +6358,7 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         sources = made_2;
         dmlops_plan_Pass_32 made_3;
         dmlops_plan_passes_with(planning, shader, &sources, &made_3);
-        dmlops_plan_Pass_32_copy(&every, &made_3);
+        DMLOPS_COPY(&every, &made_3);
         if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there,
             dmlops_plan_leading(planning, &every, there))) {
             dmlops_plan_Source none;
@@ -6683,7 +6373,7 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
             sources = made_4;
             dmlops_plan_Pass_32 made_5;
             dmlops_plan_passes_with(planning, shader, &sources, &made_5);
-            dmlops_plan_Pass_32_copy(&every, &made_5);
+            DMLOPS_COPY(&every, &made_5);
         }
         wanted = dmlops_plan_leading(planning, &every, there);
     }
@@ -6696,7 +6386,7 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     for (int64_t each_6 = 0; each_6 < every.count; ++each_6) {
         const dmlops_plan_Pass* one = &every.items[each_6];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-            dmlops_plan_Pass_32_append(planning, &passes, one);
+            DMLOPS_APPEND(planning, &passes, *one);
         }
     }
     dmlops_plan_Pass_32 recurrent;
@@ -6704,7 +6394,7 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     for (int64_t each_7 = 0; each_7 < passes.count; ++each_7) {
         const dmlops_plan_Pass* one = &passes.items[each_7];
         if (one->is_along) {
-            dmlops_plan_Pass_32_append(planning, &recurrent, one);
+            DMLOPS_APPEND(planning, &recurrent, *one);
         }
     }
     int may_be_alone = recurrent.count == 1;
@@ -6714,10 +6404,10 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         const dmlops_plan_Pass* one = &passes.items[each_8];
         dmlops_plan_SumsTile made_9;
         dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_9);
-        dmlops_plan_SumsTile_32_append(planning, &tiles, &made_9);
+        DMLOPS_APPEND(planning, &tiles, made_9);
     }
-    dmlops_plan_Pass_32_copy(&result->passes, &passes);
-    dmlops_plan_SumsTile_32_copy(&result->tiles, &tiles);
+    DMLOPS_COPY(&result->passes, &passes);
+    DMLOPS_COPY(&result->tiles, &tiles);
     result->wanted = wanted;
     result->led = led;
     result->attends = attends;
@@ -6761,6 +6451,67 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
+/* The threads that can share a row, if neighboring threads work on neighboring rows where these are adjacent. */
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
+    int64_t neighbors = rows->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, rows->number)) : 1;
+    return dmlops_divide(512, neighbors);
+}
+
+/* Divides rows among threads in parts of `extent` vectors. Every thread gets something to load. If there are few rows,
+   more threads share each, with fewer vectors per thread; if there are many, fewer threads do. It ends because each
+   loop only raises or only lowers `lanes`, within bounds. */
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
+    dmlops_plan_Sharing* result) {
+    int64_t most = dmlops_plan_most_lanes(planning, rows);
+    int64_t number = dmlops_plan_times(planning, rows->number, dmlops_plan_ceil_div(planning, rows->extent, extent));
+    int64_t unroll = 8;
+    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_plan_times(planning, number, lanes) < 32768))) {
+        unroll = dmlops_divide(unroll, 2);
+        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    }
+    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
+    int64_t least = rows->is_across ? 1 : 128;
+    while (planning->reason == DMLOPS_REASON_NONE && (!rows->is_reread && (lanes > least)
+        && (dmlops_plan_times(planning, number, lanes) >= 524288))) {
+        lanes = dmlops_divide(lanes, 2);
+    }
+    int64_t rounds = dmlops_plan_ceil_div(planning, extent, dmlops_multiply(lanes, unroll));
+    unroll = dmlops_plan_ceil_div(planning, extent, dmlops_multiply(lanes, rounds));
+    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
+    result->extent = extent;
+    result->unroll = unroll;
+    result->lanes = lanes;
+    result->threads = dmlops_max(threads, 128);
+    return;
+}
+
+/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short. Where
+   elements are read again, splitting takes another dispatch, and pays only for longer and fewer rows. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, rows, rows->extent, &sharing);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
+    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent,
+        dmlops_multiply(dmlops_multiply(sharing.lanes, sharing.unroll), 1024));
+    int64_t lanes = dmlops_plan_most_lanes(planning, rows);
+    int64_t most = dmlops_multiply(lanes, sharing.unroll);
+    int64_t least = rows->is_across ? most : dmlops_multiply(128, sharing.unroll);
+    int64_t enough = rows->is_reread ? 132 : 512;
+    int64_t long_ = rows->is_reread ? 20 : 12;
+    if ((rows->extent > dmlops_multiply(lanes, long_)) && (groups < enough)) {
+        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
+            dmlops_plan_ceil_div(planning, rows->extent, least)), parts);
+    }
+    if (parts == 1) {
+        return rows->extent;
+    }
+    int64_t size = dmlops_plan_ceil_div(planning, rows->extent, parts);
+    int64_t step = (size > most) ? most : least;
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
+}
+
 /* The dimensions that rows run along (`flag` 1), or the others (0), merged; at least one loop. They are `in_order`, or
    sorted by the strides of the tensor that rows are of. Strides are those of all tensors, 0 where all neighbors are
    the same element or if a tensor is not involved, and of that tensor again. */
@@ -6779,21 +6530,21 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
                 const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
                 int is_along = tensor->is_present && (((involved >> place) & 1) == 1)
                     && (((rows->single >> place) & 1) == 0);
-                dmlops_plan_int_16_append(planning, &strides,
-                    (is_along && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1))
+                DMLOPS_APPEND(planning, &strides, (is_along
+                    && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1))
                     ? tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] : 0);
             }
-            dmlops_plan_int_16_append(planning, &strides,
-                source->strides.items[dmlops_item(planning, axis, source->strides.count)]);
+            DMLOPS_APPEND(planning, &strides, source->strides.items[dmlops_item(planning, axis,
+                source->strides.count)]);
             dmlops_plan_Loop made_1;
             made_1.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
-            dmlops_plan_int_16_copy(&made_1.strides, &strides);
-            dmlops_plan_Loop_16_append(planning, &loops, &made_1);
+            DMLOPS_COPY(&made_1.strides, &strides);
+            DMLOPS_APPEND(planning, &loops, made_1);
         }
     }
     dmlops_plan_Loop made_2;
     dmlops_plan_lone(planning, dmlops_add(op->tensors.count, 1), 0, &made_2);
-    dmlops_plan_Loop_16_append(planning, &loops, &made_2);
+    DMLOPS_APPEND(planning, &loops, made_2);
     if (in_order) {
         dmlops_plan_merged_in_order(planning, &loops, result);
         return;
@@ -6813,12 +6564,12 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
         made_3.count = 0;
         for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, loop->strides.count); ++each_4) {
             const int64_t item = loop->strides.items[each_4];
-            dmlops_plan_int_16_append(planning, &made_3, item);
+            DMLOPS_APPEND(planning, &made_3, item);
         }
         dmlops_plan_Loop made_5;
         made_5.size = loop->size;
-        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
-        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
+        DMLOPS_COPY(&made_5.strides, &made_3);
+        DMLOPS_APPEND(planning, &made_1, made_5);
     }
     dmlops_plan_dimensions(planning, &made_1, result);
     return;
@@ -6837,16 +6588,13 @@ DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, cons
         others.count = 0;
         for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
             const dmlops_plan_Loop* loop = &kept->items[each_1];
-            dmlops_plan_int_64_append(planning, &others,
-                loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
+            DMLOPS_APPEND(planning, &others, loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
         }
         for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
             const dmlops_plan_Loop* loop = &reduced->items[each_2];
-            dmlops_plan_int_64_append(planning, &others,
-                loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
+            DMLOPS_APPEND(planning, &others, loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
         }
-        dmlops_plan_int_64_append(planning, &widths,
-            dmlops_plan_vector_width(planning, tensor->bits,
+        DMLOPS_APPEND(planning, &widths, dmlops_plan_vector_width(planning, tensor->bits,
             reduced->items[dmlops_item(planning, -1, reduced->count)].size,
             reduced->items[dmlops_item(planning, -1, reduced->count)].strides.items[dmlops_item(planning, place,
             reduced->items[dmlops_item(planning, -1, reduced->count)].strides.count)], &others));
@@ -6894,16 +6642,16 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         made_1.count = 0;
         for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
             const dmlops_plan_Loop* item = &reduced.items[each_2];
-            dmlops_plan_Loop_16_append(planning, &made_1, item);
+            DMLOPS_APPEND(planning, &made_1, *item);
         }
-        dmlops_plan_Loop_16_copy(&kept, &made_1);
+        DMLOPS_COPY(&kept, &made_1);
         dmlops_plan_Loop_16 made_3;
         made_3.count = 0;
         for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
             const dmlops_plan_Loop* item = &reduced.items[each_4];
-            dmlops_plan_Loop_16_append(planning, &made_3, item);
+            DMLOPS_APPEND(planning, &made_3, *item);
         }
-        dmlops_plan_Loop_16_copy(&reduced, &made_3);
+        DMLOPS_COPY(&reduced, &made_3);
     }
     if (dmlops_plan_repeats(planning, &reduced) >= dmlops_divide(INT64_C(4294967296), 2)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_REDUCTION_TOO_LARGE, -1, dmlops_plan_repeats(planning, &reduced));
@@ -6919,7 +6667,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     for (int64_t each_5 = 0; each_5 < dmlops_clip(-1,
         reduced.items[dmlops_item(planning, -1, reduced.count)].strides.count); ++each_5) {
         const int64_t stride = reduced.items[dmlops_item(planning, -1, reduced.count)].strides.items[each_5];
-        dmlops_plan_int_16_append(planning, &steps, dmlops_modulo(stride, INT64_C(4294967296)));
+        DMLOPS_APPEND(planning, &steps, dmlops_modulo(stride, INT64_C(4294967296)));
     }
     dmlops_plan_Loop made_6;
     dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)],
@@ -6984,18 +6732,18 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Dimension_16 made_11;
         dmlops_plan_of_tensors(planning, &reduced, &made_11);
         dmlops_plan_RowsParams params;
-        dmlops_plan_int_512_copy(&params.lists, &known->lists);
-        dmlops_plan_int_32_copy(&params.activations, &known->activations);
-        dmlops_plan_int_64_copy(&params.elements, &known->elements);
-        dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
+        DMLOPS_COPY(&params.lists, &known->lists);
+        DMLOPS_COPY(&params.activations, &known->activations);
+        DMLOPS_COPY(&params.elements, &known->elements);
+        DMLOPS_COPY(&params.scalars, &known->scalars);
         params.rowCount = shape.number;
         params.rowVectors = shape.extent;
         params.partVectors = extent;
         params.partCount = parts;
         params.groupColumns = groups.columns;
-        dmlops_plan_int_16_copy(&params.steps, &steps);
-        dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_10);
-        dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_11);
+        DMLOPS_COPY(&params.steps, &steps);
+        DMLOPS_COPY(&params.keptLoops, &made_10);
+        DMLOPS_COPY(&params.rowLoops, &made_11);
         dmlops_put_RowsParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, place > 0);
     }
@@ -7011,7 +6759,7 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
     int64_t words = 0;
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
-        dmlops_plan_int_64_append(planning, &firsts, words);
+        DMLOPS_APPEND(planning, &firsts, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? dmlops_plan_is_double(planning, &op->tensors) : kept->is_wide;
             dmlops_plan_int_8 made_1;
@@ -7025,7 +6773,7 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
             words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
         }
     }
-    dmlops_plan_int_64_copy(&result->firsts, &firsts);
+    DMLOPS_COPY(&result->firsts, &firsts);
     result->words = words;
     return;
 }
@@ -7035,12 +6783,12 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 left;
     left.count = 0;
-    dmlops_plan_int_8_extend(planning, &left, sizes->count, sizes->items);
+    DMLOPS_EXTEND(planning, &left, sizes);
     if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
         left.items[dmlops_item(planning, 2, left.count)] =
             dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)], sources->begin);
     }
-    *result = left;
+    DMLOPS_COPY(result, &left);
     return;
 }
 
@@ -7087,15 +6835,15 @@ DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const 
     int64_t first, dmlops_plan_int_8* result) {
     dmlops_plan_int_8 words;
     words.count = 0;
-    dmlops_plan_int_8_append(planning, &words, first);
-    dmlops_plan_int_8_append(planning, &words, tables->rows);
-    dmlops_plan_int_8_append(planning, &words, tables->blocks);
-    dmlops_plan_int_8_append(planning, &words, tables->coordinates);
-    dmlops_plan_int_8_append(planning, &words, 0);
-    dmlops_plan_int_8_append(planning, &words, 0);
-    dmlops_plan_int_8_append(planning, &words, 0);
-    dmlops_plan_int_8_append(planning, &words, 0);
-    *result = words;
+    DMLOPS_APPEND(planning, &words, first);
+    DMLOPS_APPEND(planning, &words, tables->rows);
+    DMLOPS_APPEND(planning, &words, tables->blocks);
+    DMLOPS_APPEND(planning, &words, tables->coordinates);
+    DMLOPS_APPEND(planning, &words, 0);
+    DMLOPS_APPEND(planning, &words, 0);
+    DMLOPS_APPEND(planning, &words, 0);
+    DMLOPS_APPEND(planning, &words, 0);
+    DMLOPS_COPY(result, &words);
     return;
 }
 
@@ -7206,38 +6954,36 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     }
     dmlops_plan_int_512 lists;
     lists.count = 0;
-    dmlops_plan_int_512_extend(planning, &lists, known->lists.count, known->lists.items);
+    DMLOPS_EXTEND(planning, &lists, &known->lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
         sizes.count = 0;
         if (((chosen.led >> place) & 1) == 1) {
-            dmlops_plan_int_8_extend(planning, &sizes,
-                op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)].count,
-                op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)].items);
+            DMLOPS_EXTEND(planning, &sizes, &op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)]);
         }
         dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         dmlops_plan_int_8 made_2;
         dmlops_plan_eight(planning, &sizes, &made_2);
-        dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
+        DMLOPS_EXTEND(planning, &lists, &made_2);
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    dmlops_plan_int_64_extend(planning, &scalars, space.firsts.count, space.firsts.items);
+    DMLOPS_EXTEND(planning, &scalars, &space.firsts);
     if (shader->sums.count > 0) {
-        dmlops_plan_int_64_append(planning, &scalars, first_of_counters);
+        DMLOPS_APPEND(planning, &scalars, first_of_counters);
     }
-    dmlops_plan_int_64_extend(planning, &scalars, known->scalars.count, known->scalars.items);
+    DMLOPS_EXTEND(planning, &scalars, &known->scalars);
     if (chosen.attends) {
         dmlops_plan_int_64 made_3;
         dmlops_plan_places_of(planning, &shader->attention, &chosen.sources, &op->kept_sizes, &space.firsts,
             space.words, &made_3);
-        dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+        DMLOPS_EXTEND(planning, &lists, &made_3);
     }
     if (shader->sparse_sum.number != -1) {
         dmlops_plan_int_8 made_4;
         dmlops_plan_table_constants(planning, &tables, first_of_tables, &made_4);
-        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
+        DMLOPS_EXTEND(planning, &lists, &made_4);
     }
     if ((shader->kept.count > 0) || (shader->contraction.number != -1)) {
         int from_zeros = 0;
@@ -7257,10 +7003,10 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     }
     dmlops_out_share(planning);
     dmlops_plan_CommonConstants made_8;
-    dmlops_plan_int_512_copy(&made_8.lists, &lists);
-    dmlops_plan_int_32_copy(&made_8.activations, &known->activations);
-    dmlops_plan_int_64_copy(&made_8.elements, &known->elements);
-    dmlops_plan_int_64_copy(&made_8.scalars, &scalars);
+    DMLOPS_COPY(&made_8.lists, &lists);
+    DMLOPS_COPY(&made_8.activations, &known->activations);
+    DMLOPS_COPY(&made_8.elements, &known->elements);
+    DMLOPS_COPY(&made_8.scalars, &scalars);
     dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_8);
 }
 
@@ -7350,15 +7096,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_dispatch_sparse_sum(planning, op, shader, known, &tables, one, waits);
         return;
     }
-    int64_t each = 1;
     if (one->axis != -1) {
         dmlops_plan_int_8 made_2;
         dmlops_plan_shape_of_threads(planning, &shape, one->axis, 4, &made_2);
-        shape = made_2;
+        DMLOPS_COPY(&shape, &made_2);
     }
-    if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
-        each = 2;
+    int64_t each = dmlops_plan_writes_pairs(planning, op, shader, one, &shape) ? 2 : 1;
+    if (shader->writes_pairs) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), dmlops_subtract(each, 1));
     }
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape),
         one->is_along ? dmlops_multiply(each, shape.items[dmlops_item(planning, 0, shape.count)]) : each);
@@ -7399,7 +7144,7 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
     if (one->writes_kept || (one->box != -1)) {
         result->count = 0;
         for (int64_t each_1 = 0; each_1 < shape->count; ++each_1) {
-            dmlops_plan_int_8_append(planning, result, 0);
+            DMLOPS_APPEND(planning, result, 0);
         }
         return;
     }
@@ -7408,7 +7153,7 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
         op->tensors.count)].strides.count; ++each_2) {
         const int64_t item = op->tensors.items[dmlops_item(planning, one->target,
             op->tensors.count)].strides.items[each_2];
-        dmlops_plan_int_8_append(planning, result, item);
+        DMLOPS_APPEND(planning, result, item);
     }
     return;
 }
@@ -7462,8 +7207,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, co
     for (int64_t place = 0; place < 2; ++place) {
         dmlops_plan_int_8 table;
         table.count = 0;
-        dmlops_plan_int_8_append(planning, &table, (place == 1) ? tables->blocks : tables->rows);
-        dmlops_plan_int_8_append(planning, &table, tables->coordinates);
+        DMLOPS_APPEND(planning, &table, (place == 1) ? tables->blocks : tables->rows);
+        DMLOPS_APPEND(planning, &table, tables->coordinates);
         dmlops_plan_Pass finding;
         finding = *one;
         finding.number = dmlops_add(sparse_sum->number, place);
@@ -7510,14 +7255,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, shape, &made_3);
     dmlops_plan_DefinitionParams params;
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_3);
-    dmlops_plan_int_512_copy(&params.lists, &known->lists);
-    dmlops_plan_int_32_copy(&params.activations, &known->activations);
-    dmlops_plan_int_64_copy(&params.elements, &known->elements);
+    DMLOPS_COPY(&params.sizes, &made_3);
+    DMLOPS_COPY(&params.lists, &known->lists);
+    DMLOPS_COPY(&params.activations, &known->activations);
+    DMLOPS_COPY(&params.elements, &known->elements);
     params.count = count;
     params.first = first;
     params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
+    DMLOPS_COPY(&params.scalars, &known->scalars);
     dmlops_put_DefinitionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, waits);
 }
@@ -7538,11 +7283,11 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         const int64_t stride = op->input.strides.items[dmlops_item(planning, each_1, op->input.strides.count)];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2, stride);
+        DMLOPS_APPEND(planning, &made_2, stride);
         dmlops_plan_Loop made_3;
         made_3.size = size;
-        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
+        DMLOPS_COPY(&made_3.strides, &made_2);
+        DMLOPS_APPEND(planning, &loops, made_3);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("FLOATS"), (int64_t)op->input.is_float);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
@@ -7578,7 +7323,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.blockLength = length;
         params.rowStride = op->coordinates.strides.items[dmlops_item(planning, -2, op->coordinates.strides.count)];
         params.columnStride = op->coordinates.strides.items[dmlops_item(planning, -1, op->coordinates.strides.count)];
-        dmlops_plan_Dimension_16_copy(&params.dimensions, &made_6);
+        DMLOPS_COPY(&params.dimensions, &made_6);
         dmlops_put_NonzeroParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
@@ -7596,11 +7341,11 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
         const int64_t stride = op->output.strides.items[dmlops_item(planning, each_2, op->output.strides.count)];
         dmlops_plan_int_16 made_3;
         made_3.count = 0;
-        dmlops_plan_int_16_append(planning, &made_3, stride);
+        DMLOPS_APPEND(planning, &made_3, stride);
         dmlops_plan_Loop made_4;
         made_4.size = size;
-        dmlops_plan_int_16_copy(&made_4.strides, &made_3);
-        dmlops_plan_Loop_16_append(planning, &made_1, &made_4);
+        DMLOPS_COPY(&made_4.strides, &made_3);
+        DMLOPS_APPEND(planning, &made_1, made_4);
     }
     dmlops_plan_Loop_16 loops;
     dmlops_plan_merged_in_order(planning, &made_1, &loops);
@@ -7630,7 +7375,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.outputStateGiven = (int64_t)following->is_present;
     params.outputStateStride = following->is_present
         ? following->strides.items[dmlops_item(planning, -1, following->strides.count)] : 0;
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_6);
+    DMLOPS_COPY(&params.dimensions, &made_6);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -7681,8 +7426,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
-    dmlops_plan_Tensor_16_append(planning, &made_1, &op->input);
-    dmlops_plan_Tensor_16_append(planning, &made_1, &op->output);
+    DMLOPS_APPEND(planning, &made_1, op->input);
+    DMLOPS_APPEND(planning, &made_1, op->output);
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, op->axis, &loops);
     int64_t count = dmlops_plan_repeats(planning, &loops);
@@ -7721,12 +7466,12 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     }
     dmlops_plan_int_16 made_3;
     made_3.count = 0;
-    dmlops_plan_int_16_append(planning, &made_3, dmlops_multiply(segment, source.step));
-    dmlops_plan_int_16_append(planning, &made_3, dmlops_multiply(segment, target.step));
+    DMLOPS_APPEND(planning, &made_3, dmlops_multiply(segment, source.step));
+    DMLOPS_APPEND(planning, &made_3, dmlops_multiply(segment, target.step));
     dmlops_plan_Loop made_4;
     made_4.size = segments;
-    dmlops_plan_int_16_copy(&made_4.strides, &made_3);
-    dmlops_plan_Loop_16_append(planning, &loops, &made_4);
+    DMLOPS_COPY(&made_4.strides, &made_3);
+    DMLOPS_APPEND(planning, &loops, made_4);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(count, segments), each, 1, &groups);
     dmlops_plan_Dimension_16 made_5;
@@ -7741,7 +7486,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     params.outputStart = dmlops_modulo(target.start, INT64_C(4294967296));
     params.outputStep = dmlops_modulo(target.step, INT64_C(4294967296));
     params.exclusive = (int64_t)op->exclusive;
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_5);
+    DMLOPS_COPY(&params.dimensions, &made_5);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), each);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
@@ -7770,20 +7515,20 @@ DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone
     dmlops_plan_int_64* result) {
     if (is_alone) {
         result->count = 0;
-        dmlops_plan_int_64_append(planning, result, 5);
+        DMLOPS_APPEND(planning, result, 5);
         return;
     }
     if (are_few) {
         result->count = 0;
-        dmlops_plan_int_64_append(planning, result, 0);
-        dmlops_plan_int_64_append(planning, result, 1);
-        dmlops_plan_int_64_append(planning, result, 2);
-        dmlops_plan_int_64_append(planning, result, 4);
+        DMLOPS_APPEND(planning, result, 0);
+        DMLOPS_APPEND(planning, result, 1);
+        DMLOPS_APPEND(planning, result, 2);
+        DMLOPS_APPEND(planning, result, 4);
         return;
     }
     result->count = 0;
-    dmlops_plan_int_64_append(planning, result, 1);
-    dmlops_plan_int_64_append(planning, result, 3);
+    DMLOPS_APPEND(planning, result, 1);
+    DMLOPS_APPEND(planning, result, 3);
     return;
 }
 
@@ -7802,16 +7547,16 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         const int64_t size = op->output.sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2,
-            op->input.strides.items[dmlops_item(planning, place, op->input.strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_2, 0);
-        dmlops_plan_int_16_append(planning, &made_2, 0);
-        dmlops_plan_int_16_append(planning, &made_2,
-            op->output.strides.items[dmlops_item(planning, place, op->output.strides.count)]);
+        DMLOPS_APPEND(planning, &made_2, op->input.strides.items[dmlops_item(planning, place,
+            op->input.strides.count)]);
+        DMLOPS_APPEND(planning, &made_2, 0);
+        DMLOPS_APPEND(planning, &made_2, 0);
+        DMLOPS_APPEND(planning, &made_2, op->output.strides.items[dmlops_item(planning, place,
+            op->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
-        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, &made_1, &made_3);
+        DMLOPS_COPY(&made_3.strides, &made_2);
+        DMLOPS_APPEND(planning, &made_1, made_3);
     }
     dmlops_plan_Loop_16 outputs;
     dmlops_plan_merged_in_order(planning, &made_1, &outputs);
@@ -7821,17 +7566,16 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         const int64_t size = op->updates.sizes.items[place];
         dmlops_plan_int_16 made_5;
         made_5.count = 0;
-        dmlops_plan_int_16_append(planning, &made_5, 0);
-        dmlops_plan_int_16_append(planning, &made_5,
-            movement->steps.items[dmlops_item(planning, place, movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_5,
-            op->updates.strides.items[dmlops_item(planning, place, op->updates.strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_5,
-            movement->strides.items[dmlops_item(planning, place, movement->strides.count)]);
+        DMLOPS_APPEND(planning, &made_5, 0);
+        DMLOPS_APPEND(planning, &made_5, movement->steps.items[dmlops_item(planning, place, movement->steps.count)]);
+        DMLOPS_APPEND(planning, &made_5, op->updates.strides.items[dmlops_item(planning, place,
+            op->updates.strides.count)]);
+        DMLOPS_APPEND(planning, &made_5, movement->strides.items[dmlops_item(planning, place,
+            movement->strides.count)]);
         dmlops_plan_Loop made_6;
         made_6.size = size;
-        dmlops_plan_int_16_copy(&made_6.strides, &made_5);
-        dmlops_plan_Loop_16_append(planning, &made_4, &made_6);
+        DMLOPS_COPY(&made_6.strides, &made_5);
+        DMLOPS_APPEND(planning, &made_4, made_6);
     }
     dmlops_plan_Loop_16 updates;
     dmlops_plan_merged_in_order(planning, &made_4, &updates);
@@ -7839,10 +7583,10 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     run = dmlops_plan_run_of(planning, run, &updates, 2, &movement->lookups);
     dmlops_plan_Loop_16 made_7;
     dmlops_plan_in_runs(planning, &outputs, run, &made_7);
-    dmlops_plan_Loop_16_copy(&outputs, &made_7);
+    DMLOPS_COPY(&outputs, &made_7);
     dmlops_plan_Loop_16 made_8;
     dmlops_plan_in_runs(planning, &updates, run, &made_8);
-    dmlops_plan_Loop_16_copy(&updates, &made_8);
+    DMLOPS_COPY(&updates, &made_8);
     dmlops_plan_Lookup_8 lookups;
     dmlops_plan_lookups_in_runs(planning, &movement->lookups, run, &lookups);
     int64_t span = 1;
@@ -7906,18 +7650,12 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         params.count = count;
         params.groupColumns = groups.columns;
         params.updateCount = updated;
-        dmlops_plan_Dimension_16_copy(&params.dimensions, &output_dimensions);
-        dmlops_plan_Dimension_16_copy(&params.updatesDimensions, &update_dimensions);
-        dmlops_plan_Lookup_8_copy(&params.lookups, &lookups);
+        DMLOPS_COPY(&params.dimensions, &output_dimensions);
+        DMLOPS_COPY(&params.updatesDimensions, &update_dimensions);
+        DMLOPS_COPY(&params.lookups, &lookups);
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, dmlops_modulo(place, 2) == 1);
     }
-}
-
-/* The least power of 2 that is not below `number`, 2 or more. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number) {
-    (void)planning;
-    return dmlops_max(2, dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1))));
 }
 
 /* Selects where few elements of a line are wanted, else sorts. */
@@ -7935,9 +7673,9 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_define_tensor(planning, &op->indices);
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
-    dmlops_plan_Tensor_16_append(planning, &made_1, &op->input);
-    dmlops_plan_Tensor_16_append(planning, &made_1, &op->output);
-    dmlops_plan_Tensor_16_append(planning, &made_1, &op->indices);
+    DMLOPS_APPEND(planning, &made_1, op->input);
+    DMLOPS_APPEND(planning, &made_1, op->output);
+    DMLOPS_APPEND(planning, &made_1, op->indices);
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, op->axis, &loops);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
@@ -7947,7 +7685,8 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
         && (op->count <= dmlops_plan_most_threads(planning, op))) {
         dmlops_plan_select(planning, op, &loops);
     } else {
-        dmlops_plan_sort(planning, op, &loops, dmlops_min(dmlops_plan_tile_of(planning, length), tile));
+        dmlops_plan_sort(planning, op, &loops, dmlops_min(dmlops_plan_power_of_two(planning, dmlops_max(length, 2)),
+            tile));
     }
 }
 
@@ -8000,7 +7739,7 @@ DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops
     result->inputStep = op->input.strides.items[dmlops_item(planning, op->axis, op->input.strides.count)];
     result->outputValueStep = op->output.strides.items[dmlops_item(planning, op->axis, op->output.strides.count)];
     result->outputIndexStep = op->indices.strides.items[dmlops_item(planning, op->axis, op->indices.strides.count)];
-    dmlops_plan_Dimension_16_copy(&result->dimensions, &made_1);
+    DMLOPS_COPY(&result->dimensions, &made_1);
     return;
 }
 
@@ -8010,10 +7749,10 @@ DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_pl
     int64_t lines, dmlops_plan_Division* result) {
     int64_t wanted = op->count;
     int64_t most = dmlops_plan_most_threads(planning, op);
-    int64_t least = dmlops_max(64, dmlops_min(dmlops_plan_tile_of(planning,
+    int64_t least = dmlops_max(64, dmlops_min(dmlops_plan_power_of_two(planning,
         dmlops_add(wanted, dmlops_divide(wanted, 2))), most));
     if (length <= dmlops_multiply(most, 32)) {
-        int64_t sharing = dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length, 32));
+        int64_t sharing = dmlops_plan_power_of_two(planning, dmlops_plan_ceil_div(planning, length, 32));
         if (dmlops_plan_times(planning, lines, sharing) < 32768) {
             sharing = dmlops_multiply(2, sharing);
         }
@@ -8134,7 +7873,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     target.entry = 0;
     if (runs > 1) {
         int64_t room = dmlops_plan_times(planning, count,
-            dmlops_plan_times(planning, dmlops_plan_tile_of(planning, runs), kept));
+            dmlops_plan_times(planning, dmlops_plan_power_of_two(planning, runs), kept));
         dmlops_plan_Buffer made_1;
         dmlops_plan_room_for(planning, op, room, &made_1);
         source = made_1;
@@ -8292,8 +8031,8 @@ static inline void dmlops_append_bits(
     } else {
         element &= UINT32_MAX;
     }
-    dmlops_plan_int_64_append(planning, elements, (int64_t)(element & UINT32_MAX));
-    dmlops_plan_int_64_append(planning, elements, (int64_t)(element >> 32));
+    DMLOPS_APPEND(planning, elements, (int64_t)(element & UINT32_MAX));
+    DMLOPS_APPEND(planning, elements, (int64_t)(element >> 32));
 }
 
 /* A number as an element of a type. */
@@ -8357,7 +8096,7 @@ DMLOPS_CALLED void dmlops_append_list(
     dmlops_planning* planning, dmlops_plan_int_8_16* lists, const dmlops_array* list) {
     dmlops_plan_int_8 sizes;
     dmlops_set_list(planning, &sizes, list);
-    dmlops_plan_int_8_16_append(planning, lists, &sizes);
+    DMLOPS_APPEND(planning, lists, sizes);
 }
 
 DMLOPS_CALLED void dmlops_append_floats(
@@ -8365,9 +8104,9 @@ DMLOPS_CALLED void dmlops_append_floats(
     dmlops_plan_int_8 bits;
     bits.count = 0;
     for (int64_t i = 0; i < count; ++i) {
-        dmlops_plan_int_8_append(planning, &bits, (int32_t)dmlops_float_bits((double)values[i]));
+        DMLOPS_APPEND(planning, &bits, (int32_t)dmlops_float_bits((double)values[i]));
     }
-    dmlops_plan_int_8_16_append(planning, lists, &bits);
+    DMLOPS_APPEND(planning, lists, bits);
 }
 
 static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
@@ -8419,7 +8158,7 @@ DMLOPS_CALLED void dmlops_append_activations(
         item.kind = dmlops_activation_type(&activations[i]);
         item.parameter0 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 0));
         item.parameter1 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 1));
-        dmlops_plan_Activation_8_append(planning, list, &item);
+        DMLOPS_APPEND(planning, list, item);
     }
 }
 
@@ -8452,10 +8191,10 @@ DMLOPS_CALLED void dmlops_fill_next(
         dmlops_set_list(planning, (dmlops_plan_int_8*)field, &array);
         break;
     case DMLOPS_APPEND_NUMBER:
-        dmlops_plan_int_32_append(planning, (dmlops_plan_int_32*)field, dmlops_integer(program));
+        DMLOPS_APPEND(planning, (dmlops_plan_int_32*)field, dmlops_integer(program));
         break;
     case DMLOPS_APPEND_FLOAT:
-        dmlops_plan_int_32_append(
+        DMLOPS_APPEND(
             planning, (dmlops_plan_int_32*)field, (int32_t)dmlops_float_bits(dmlops_float(program)));
         break;
     case DMLOPS_APPEND_LIST:
@@ -8538,13 +8277,13 @@ DMLOPS_CALLED void dmlops_set_movement(
         lookup.size = start.sizes[k];
         lookup.stride = dmlops_traced(inputs, description, moved, rank, -1, &found);
         lookup.offset = start.offsets[k];
-        dmlops_plan_Lookup_8_append(planning, &movement->lookups, &lookup);
+        DMLOPS_APPEND(planning, &movement->lookups, lookup);
     }
     found.chosen = -1;
     for (int64_t d = 0; d < rank; ++d) {
         offset = dmlops_traced(inputs, description, moved, rank, d, &found);
-        dmlops_plan_int_8_append(planning, &movement->strides, offset);
-        dmlops_plan_int_8_append(planning, &movement->steps, found.offsets[0] - start.offsets[0]);
+        DMLOPS_APPEND(planning, &movement->strides, offset);
+        DMLOPS_APPEND(planning, &movement->steps, found.offsets[0] - start.offsets[0]);
         for (int64_t k = 0; is_followed && k < start.count; ++k) {
             is_followed = found.offsets[k] - start.offsets[k] == movement->steps.items[d];
         }
@@ -8714,6 +8453,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = 
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -8784,6 +8524,7 @@ static const uint8_t dmlops_element_wise_acos_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -9011,6 +8752,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -9107,6 +8849,7 @@ static const char* const dmlops_element_wise_pow_bounds[] = {"HAS_SCALE_BIAS"};
 static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -9261,6 +9004,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_sh
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -9318,6 +9062,7 @@ static const uint8_t dmlops_activation_elu_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -9401,6 +9146,7 @@ static const uint8_t dmlops_activation_linear_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -9569,6 +9315,7 @@ static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43,
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
+    4,
     15,
     {8, dmlops_convolution_lists},
     64,
@@ -9677,6 +9424,7 @@ static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
+    4,
     7,
     {0, NULL},
     0,
@@ -9743,6 +9491,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -9783,6 +9532,7 @@ static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
+    0,
     1,
     {5, dmlops_average_pooling_lists},
     8,
@@ -9854,6 +9604,7 @@ static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling_passes},
+    0,
     1,
     {4, dmlops_lp_pooling_lists},
     8,
@@ -9935,6 +9686,7 @@ static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
+    0,
     7,
     {1, dmlops_roi_pooling_lists},
     0,
@@ -9971,6 +9723,7 @@ static const uint8_t dmlops_roi_pooling_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -10034,6 +9787,7 @@ static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -10069,6 +9823,7 @@ static const char* const dmlops_padding_bounds[] = {"PADDING_MODE"};
 static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -10150,6 +9905,7 @@ static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
+    0,
     1,
     {0, NULL},
     0,
@@ -10197,6 +9953,7 @@ static const uint8_t dmlops_upsample_2d_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_gather_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -10309,6 +10066,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -10347,6 +10105,7 @@ static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37,
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
     {0, NULL},
     {0, NULL},
+    6,
     0,
     {0, NULL},
     0,
@@ -10393,6 +10152,7 @@ static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE"
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {0, NULL},
     {1, dmlops_local_response_normalization_passes},
+    0,
     1,
     {2, dmlops_local_response_normalization_lists},
     2,
@@ -10461,6 +10221,7 @@ static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 1, 0, 0, 1, 10, 5}, {
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
+    248,
     63,
     {5, dmlops_rnn_lists},
     0,
@@ -10528,6 +10289,7 @@ static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 1, 0, 0, 1, 10, 5}, 
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
+    2040,
     255,
     {6, dmlops_lstm_lists},
     0,
@@ -10609,6 +10371,7 @@ static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 1, 0, 0, 1, 10, 5}, {
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_kept},
     {6, dmlops_gru_passes},
+    248,
     63,
     {5, dmlops_gru_lists},
     0,
@@ -10821,6 +10584,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -10853,6 +10617,7 @@ static const int64_t dmlops_element_wise_add1_activations[] = {35, 37, 38, 39, 4
 static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -10901,6 +10666,7 @@ static const char* const dmlops_max_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
+    4,
     1,
     {4, dmlops_max_pooling1_lists},
     8,
@@ -10954,6 +10720,7 @@ static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
+    0,
     3,
     {0, NULL},
     0,
@@ -10986,6 +10753,7 @@ static const uint8_t dmlops_max_unpooling_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -11038,6 +10806,7 @@ static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -11082,6 +10851,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
+    0,
     1,
     {1, dmlops_resample_lists},
     0,
@@ -11148,6 +10918,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -11179,6 +10950,7 @@ static const char* const dmlops_element_wise_is_infinity_bounds[] = {"INFINITY_M
 static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -11232,6 +11004,7 @@ static const uint8_t dmlops_element_wise_modulus_floor_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -11293,6 +11066,7 @@ static const uint8_t dmlops_cumulative_summation_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_reverse_subsequences_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -11424,6 +11198,7 @@ static const char* const dmlops_max_pooling2_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
+    4,
     1,
     {5, dmlops_max_pooling2_lists},
     16,
@@ -11511,6 +11286,7 @@ static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -11597,6 +11373,7 @@ static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
+    0,
     1,
     {3, dmlops_resample1_lists},
     0,
@@ -11642,6 +11419,7 @@ static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
+    10,
     15,
     {0, NULL},
     0,
@@ -11704,6 +11482,7 @@ static const char* const dmlops_quantized_linear_matrix_multiply_bounds[] = {"RO
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
+    164,
     255,
     {0, NULL},
     0,
@@ -11781,6 +11560,7 @@ static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
+    10,
     15,
     {8, dmlops_convolution_integer_lists},
     64,
@@ -11875,6 +11655,7 @@ static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS",
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
+    356,
     511,
     {8, dmlops_quantized_linear_convolution_lists},
     64,
@@ -12075,6 +11856,7 @@ static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
+    0,
     1,
     {6, dmlops_average_pooling_grad_lists},
     16,
@@ -12128,6 +11910,7 @@ static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
+    0,
     3,
     {6, dmlops_max_pooling_grad_lists},
     16,
@@ -12200,6 +11983,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
+    0,
     3,
     {3, dmlops_resample_grad_lists},
     0,
@@ -12274,6 +12058,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -12315,6 +12100,7 @@ static const uint8_t dmlops_adam_optimizer_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -12365,6 +12151,7 @@ static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
+    0,
     15,
     {0, NULL},
     0,
@@ -12500,6 +12287,7 @@ static const char* const dmlops_local_response_normalization_grad_lists[] = {"BE
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
+    0,
     3,
     {3, dmlops_local_response_normalization_grad_lists},
     2,
@@ -12569,6 +12357,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -12610,6 +12399,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -12649,6 +12439,7 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
     {0, NULL},
     {0, NULL},
+    0,
     0,
     {0, NULL},
     0,
@@ -12726,6 +12517,7 @@ static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LIN
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
+    49,
     31,
     {3, dmlops_roi_align_grad_lists},
     3,
@@ -12821,6 +12613,7 @@ static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
     {0, NULL},
     {0, NULL},
+    8,
     0,
     {0, NULL},
     0,
@@ -13076,6 +12869,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -13116,6 +12910,7 @@ static const int64_t dmlops_multihead_attention_divisors[] = {29, 30};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
+    14335,
     2047,
     {6, dmlops_multihead_attention_lists},
     0,
@@ -13449,6 +13244,7 @@ static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling1_passes},
+    0,
     1,
     {5, dmlops_lp_pooling1_lists},
     16,
@@ -13505,6 +13301,7 @@ static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
+    0,
     1,
     {6, dmlops_average_pooling1_lists},
     16,
@@ -13604,6 +13401,7 @@ static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DI
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
+    20,
     31,
     {6, dmlops_quantized_linear_average_pooling_lists},
     16,
@@ -13689,6 +13487,7 @@ static const char* const dmlops_matrix_multiply_integer_to_float_bounds[] = {"RO
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
+    100,
     127,
     {0, NULL},
     0,
@@ -13784,6 +13583,7 @@ static const int64_t dmlops_multihead_attention1_divisors[] = {33, 34};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
+    28671,
     28671,
     {6, dmlops_multihead_attention1_lists},
     0,
@@ -14135,6 +13935,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
     {0, NULL},
     {0, NULL},
     0,
+    0,
     {0, NULL},
     0,
     {0, NULL},
@@ -14201,6 +14002,7 @@ static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
+    0,
     1,
     {3, dmlops_resample3_lists},
     0,
@@ -14254,6 +14056,7 @@ static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSI
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
+    0,
     1,
     {6, dmlops_fold_lists},
     32,
@@ -14315,6 +14118,7 @@ static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LE
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
+    0,
     1,
     {6, dmlops_unfold_lists},
     0,

@@ -24,6 +24,7 @@ SHADER = DefinitionShader(
         Pass(4, True, 1, 6, 0, 9, True, -1, -1), Pass(5, True, 3, 8, 0, 15, True, -1, -1),
         Pass(0, False, 6, 0, 64, 8, False, -1, -1), Pass(1, False, 7, 0, 128, 8, False, -1, -1),
     ],
+    optional=248,
     sized=63,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
     is_fused=True,

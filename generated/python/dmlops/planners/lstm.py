@@ -25,6 +25,7 @@ SHADER = DefinitionShader(
         Pass(0, False, 8, 0, 256, 4, False, -1, -1), Pass(1, False, 9, 0, 512, 4, False, -1, -1),
         Pass(2, False, 10, 0, 1024, 2, False, -1, -1),
     ],
+    optional=2040,
     sized=255,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"],
     bounds=["COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"],

@@ -13,6 +13,7 @@ from ..gpu.plans.gemm_view import Window
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 0, False, -1, -1)],
+    optional=4,
     sized=1,
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     boxes=8,

@@ -15,6 +15,7 @@ from ..gpu.plans.gemm_view import Window
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1)],
+    optional=20,
     sized=31,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
     boxes=16,

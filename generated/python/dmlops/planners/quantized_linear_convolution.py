@@ -15,6 +15,7 @@ from ..gpu.plans.gemm_view import Factors, Window
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 9, 0, 512, 0, False, -1, -1)],
+    optional=356,
     sized=511,
     lists=[
         "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW",

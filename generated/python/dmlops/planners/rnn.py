@@ -20,6 +20,7 @@ SHADER = DefinitionShader(
         Pass(2, True, 0, 1, 0, 0, False, -1, -1), Pass(3, True, 1, 2, 0, 3, True, -1, -1),
         Pass(0, False, 6, 0, 64, 2, False, -1, -1), Pass(1, False, 7, 0, 128, 2, False, -1, -1),
     ],
+    optional=248,
     sized=63,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
     is_fused=True,

@@ -114,12 +114,7 @@ class HlslDefinition(WithTensors):
     @property
     def zeros(self) -> tuple[str, ...]:
         """The macros that are 0 in passes whose planner does not define them."""
-        forms = [form for form in (self.fast, self.within) if form is not None]
-        own = {
-            "PAIRS": self.writes_pairs,
-            "ACTIVATION_KINDS": bool(self.activations),
-        }
-        return (*(name for form in forms for name in form.zeros), *(name for name, has in own.items() if has))
+        return tuple(name for form in (self.fast, self.within) if form is not None for name in form.zeros)
 
     @property
     def may_be_double(self) -> bool:

@@ -54,6 +54,7 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
         for number, name in enumerate(names)
     }
     known: dict[str, int | Sequence[Value]] = {
+        "optional": sum(1 << number for number, one in enumerate(shader.tensors) if one.is_optional),
         "sized": sum(1 << tensors.index(one.member) for one in shader.sized),
         "lists": [one.macro for one in known_lists],
         "boxes": sum(1 << n for n, one in enumerate(known_lists) if one.name in constants.boxes),

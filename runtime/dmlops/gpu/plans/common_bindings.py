@@ -45,16 +45,17 @@ def dimension_of_rows(sizes: Sizes) -> int:
 
 
 def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> Lists:
-    """Defines the macros of the tensors that are present and binds the resources of all; returns the
-    sizes and strides that are constants, as words."""
+    """Defines the macros of all tensors and binds their resources; returns the sizes and strides that are
+    constants, as words."""
     lists: Lists = []
     for place, tensor in enumerate(op.tensors):
-        if tensor.is_present:
-            define_tensor(out, tensor)
-            if len(shader.passes) > 0:
-                out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
-            if tensor.is_held:
-                out.read_write(tensor.buffer)
+        define_tensor(out, tensor)
+        if shader.optional >> place & 1 == 1:
+            out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
+        if len(shader.passes) > 0:
+            out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+        if tensor.is_present and tensor.is_held:
+            out.read_write(tensor.buffer)
         if shader.sized >> place & 1 == 1:
             lists.extend(padded(tensor.sizes))
         if len(shader.passes) > 0:
@@ -100,10 +101,8 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
         lists.extend([reciprocal_of(divisor) for divisor in lists[8 * place : 8 * place + 8]])
     fused = define_activations(out, op, shader)
     if shader.is_fused:
-        if len(op.activations) > 1:
-            out.define("ACTIVATION_COUNT", len(op.activations))
-        if fused.kinds != 0:
-            out.define("ACTIVATION_KINDS", fused.kinds)
+        out.define("ACTIVATION_COUNT", max(len(op.activations), 1))
+        out.define("ACTIVATION_KINDS", fused.kinds)
     scalars: Words = []
     for number in op.numbers:
         scalars.append(number if 0 <= number < 2**31 else counted(out, number))

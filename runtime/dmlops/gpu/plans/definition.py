@@ -221,12 +221,11 @@ def dispatch_defined(
     if tables.rows > 0 and one.outputs == 1 << shader.sparse_sum.output:
         dispatch_sparse_sum(out, op, shader, known, tables, one, waits)
         return
-    each = 1
     if one.axis != NONE:
         shape = shape_of_threads(shape, one.axis, ELEMENTS_PER_THREAD)
-    if writes_pairs(op, shader, one, shape):
-        out.define("PAIRS", 1)
-        each = 2
+    each = 2 if writes_pairs(op, shader, one, shape) else 1
+    if shader.writes_pairs:
+        out.define("PAIRS", each - 1)
     count = element_count(shape) // (each * shape[0] if one.is_along else each)
     threads = Threads(count, DEFINITION_THREADS)
     if tile.rows > 0:

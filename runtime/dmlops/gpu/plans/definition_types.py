@@ -146,15 +146,15 @@ class SparseSumPass(NamedTuple):
 class DefinitionShader(NamedTuple):
     """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
     further lists, of numbers that bound loops or select code, and faster passes to outputs and intermediate
-    tensors.
-    Those of `sums` are the first of `passes`.
-    `sized` has a bit for each tensor whose sizes are constants, `boxes` for each list of sizes of a box that
-    is visited row by row. `divisors` are the lists that come with reciprocals, by number among all lists;
-    those of tensors come first. `writes_pairs`: all passes follow the definition, where a thread may compute
-    two elements."""
+    tensors. Those of `sums` are the first of `passes`. `optional` has a bit for each tensor that may be
+    absent, `sized` for each whose sizes are constants, `boxes` for each list of sizes of a box that is
+    visited row by row. `divisors` are the lists that come with reciprocals, by number among all lists; those
+    of tensors come first. `writes_pairs`: all passes follow the definition, where a thread may compute two
+    elements."""
 
     kept: Sequence[Intermediate] = ()
     passes: Sequence[Pass] = ()
+    optional: int = 0
     sized: int = 0
     lists: Sequence[str] = ()
     boxes: int = 0

@@ -14,10 +14,9 @@ from .capabilities import Capability
 from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE
 from .definition_types import SumsPass
 from .gemm_view import Matrices, no_matrices
-from .loops import ceil_div, power_below, times
+from .loops import ceil_div, power_below, power_of_two, times
 from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads, is_float16
 from .planning import Planning
-from .row_sharing import power_of_two
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 SUMS_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.02, 128 at 0.95 to 1.03, 512 at 0.16 to 1.00
