@@ -62,7 +62,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
         Choice(definition, "plan_int8_products", _never),
         Choice(convolutions, "plan_int8_window", _never),
     ),
-    "skinny": (Choice(contraction, "is_skinny", _never),),
+    "skinny": (Choice(contraction, "plan_skinny", _never),),
     "sliding": (
         Choice(convolutions, "suits_sliding", _never),
         Choice(definition, "plan_sliding", _never),

@@ -790,6 +790,7 @@ typedef struct dmlops_plan_Product {
     dmlops_plan_Matrices matrices;
     dmlops_plan_Matrices factors;
     int is_cooperative;
+    dmlops_plan_WindowConstants window;
 } dmlops_plan_Product;
 
 typedef struct dmlops_plan_Dimension_16 {
@@ -1612,29 +1613,23 @@ DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlop
     dmlops_plan_Product* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result);
-DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Split* split, int in_parts, int64_t packed);
+DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Product* product,
+    int64_t packed);
 DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed);
+    const dmlops_plan_Product* product, int is_packed);
 DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Product* product);
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window);
+    const dmlops_plan_Product* product);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window,
-    int64_t number, int64_t items);
+    const dmlops_plan_Product* product, int64_t number, int64_t items);
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window,
-    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
+    const dmlops_plan_Product* product, const dmlops_plan_Matrices* factors, const dmlops_plan_Groups* groups,
+    dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* matrices);
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -3358,12 +3353,20 @@ DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlop
         made_1.run = 1;
         found = made_1;
     }
+    dmlops_plan_int_96 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    dmlops_plan_WindowConstants window;
+    DMLOPS_COPY(&window.lists, &made_2);
+    DMLOPS_COPY(&window.numbers, &made_3);
     result->tile = chosen->tile;
     result->split = chosen->split;
     result->in_parts = in_parts;
     result->matrices = found;
     result->factors = *factors;
     result->is_cooperative = is_cooperative;
+    result->window = window;
     return;
 }
 
@@ -3380,23 +3383,13 @@ DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, con
         dmlops_plan_ceil_div(planning, found->columns, 4)), found->count);
 }
 
-DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result) {
-    (void)planning;
-    dmlops_plan_int_96 made_1;
-    made_1.count = 0;
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    DMLOPS_COPY(&result->lists, &made_1);
-    DMLOPS_COPY(&result->numbers, &made_2);
-    return;
-}
-
 /* The macros and resources of all passes. Returns the words of partial sums in scratch; so many words of packed factors
    follow them. */
-DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Split* split, int in_parts, int64_t packed) {
-    int64_t sums = in_parts ? dmlops_plan_times(planning,
-        dmlops_multiply(4, dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
+DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Product* product,
+    int64_t packed) {
+    const dmlops_plan_Matrices * found = &product->matrices;
+    int64_t sums = product->in_parts ? dmlops_plan_times(planning,
+        dmlops_multiply(4, dmlops_plan_partial_vectors(planning, found)), product->split.parts) : 0;
     int64_t words = dmlops_add(sums, packed);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
@@ -3405,11 +3398,8 @@ DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const
     if (found->is_down) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 1);
     }
-    if (in_parts) {
+    if (product->in_parts) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), 1);
-    }
-    if ((found->row_axis > found->column_axis) && (found->column_axis != -1)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), 1);
     }
     dmlops_plan_Buffer made_1;
     made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
@@ -3417,10 +3407,9 @@ DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const
     return sums;
 }
 
-/* The pass that multiplies, after its own macros, and one that adds up partial sums. `window` has the constants of a
-   window, if there is one. */
+/* The pass that multiplies, after its own macros, and one that adds up partial sums. */
 DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed) {
+    const dmlops_plan_Product* product, int is_packed) {
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Tile * tile = &product->tile;
@@ -3456,11 +3445,11 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split->down,
         split->across), found->count), split->parts), threads), threads, 1, &groups);
     dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, op, factors, split, window, &groups, &made_1);
+    dmlops_plan_contraction_params(planning, op, product, factors, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, is_packed);
     if (product->in_parts) {
-        dmlops_plan_add_parts(planning, op, found, split, window);
+        dmlops_plan_add_parts(planning, op, product);
     }
 }
 
@@ -3476,27 +3465,24 @@ DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dml
 /* One dispatch, followed by one if there are partial sums. */
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Product* product) {
-    dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, 0);
+    dmlops_plan_begin_product(planning, product, 0);
     dmlops_out_share(planning);
-    dmlops_plan_WindowConstants made_1;
-    dmlops_plan_no_window(planning, &made_1);
-    dmlops_plan_multiply(planning, op, product, &made_1, 0);
+    dmlops_plan_multiply(planning, op, product, 0);
 }
 
 /* The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these are few. */
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window) {
-    int64_t vectors = dmlops_plan_partial_vectors(planning, found);
-    int64_t sharing = dmlops_plan_power_below(planning,
-        dmlops_min(dmlops_divide(32768, vectors), dmlops_divide(split->parts, 8)), 32);
+    const dmlops_plan_Product* product) {
+    int64_t vectors = dmlops_plan_partial_vectors(planning, &product->matrices);
+    int64_t wanted = dmlops_min(dmlops_divide(32768, vectors), dmlops_divide(product->split.parts, 8));
+    int64_t sharing = dmlops_plan_power_below(planning, wanted, 32);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_THREADS"), sharing);
-    dmlops_plan_dispatch_single(planning, op, found, split, window, 1, dmlops_plan_times(planning, vectors, sharing));
+    dmlops_plan_dispatch_single(planning, op, product, 1, dmlops_plan_times(planning, vectors, sharing));
 }
 
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window,
-    int64_t number, int64_t items) {
+    const dmlops_plan_Product* product, int64_t number, int64_t items) {
     int is_last = number == 1;
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, items, 256, 1, &groups);
@@ -3506,37 +3492,39 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
     if (is_last || (op->output.bits >= 16)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
-            is_last ? dmlops_plan_output_vector(planning, found, &op->output) : 1);
+            is_last ? dmlops_plan_output_vector(planning, &product->matrices, &op->output) : 1);
     }
     dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, op, found, split, window, &groups, &made_1);
+    dmlops_plan_contraction_params(planning, op, product, &product->matrices, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* The constants of a pass. */
+/* The constants of a pass that reads factors so. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window,
-    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    const dmlops_plan_Product* product, const dmlops_plan_Matrices* factors, const dmlops_plan_Groups* groups,
+    dmlops_plan_ContractionParams* result) {
+    const dmlops_plan_Split * split = &product->split;
+    const dmlops_plan_WindowConstants * window = &product->window;
     dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_extents(planning, &found->sizes, &made_1);
+    dmlops_plan_extents(planning, &factors->sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     DMLOPS_APPEND(planning, &made_2, dmlops_multiply(split->down, split->across));
-    DMLOPS_APPEND(planning, &made_2, found->count);
+    DMLOPS_APPEND(planning, &made_2, factors->count);
     DMLOPS_APPEND(planning, &made_2, split->across);
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_int_8 made_4;
     made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < found->left.steps.count; ++each_5) {
-        const int64_t step = found->left.steps.items[each_5];
+    for (int64_t each_5 = 0; each_5 < factors->left.steps.count; ++each_5) {
+        const int64_t step = factors->left.steps.items[each_5];
         DMLOPS_APPEND(planning, &made_4, dmlops_modulo(step, INT64_C(4294967296)));
     }
     dmlops_plan_int_8 made_6;
     made_6.count = 0;
-    for (int64_t each_7 = 0; each_7 < found->right.steps.count; ++each_7) {
-        const int64_t step = found->right.steps.items[each_7];
+    for (int64_t each_7 = 0; each_7 < factors->right.steps.count; ++each_7) {
+        const int64_t step = factors->right.steps.items[each_7];
         DMLOPS_APPEND(planning, &made_6, dmlops_modulo(step, INT64_C(4294967296)));
     }
     DMLOPS_COPY(&result->sizes, &made_1);
@@ -3546,12 +3534,12 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     DMLOPS_COPY(&result->window, &window->lists);
     DMLOPS_COPY(&result->lists, &op->constants.lists);
     DMLOPS_COPY(&result->activations, &op->constants.activations);
-    result->matrices = found->count;
-    result->matrixRows = found->rows;
-    result->matrixColumns = found->columns;
-    result->matrixDepth = found->depth;
-    result->leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    result->rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    result->matrices = factors->count;
+    result->matrixRows = factors->rows;
+    result->matrixColumns = factors->columns;
+    result->matrixDepth = factors->depth;
+    result->leftDepthStep = dmlops_modulo(factors->left.depth, INT64_C(4294967296));
+    result->rightDepthStep = dmlops_modulo(factors->right.depth, INT64_C(4294967296));
     result->partDepth = split->products;
     result->parts = split->parts;
     result->groupColumns = groups->columns;
@@ -3582,48 +3570,31 @@ DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dm
     return;
 }
 
-/* The bits of an element of the right factor, the contraction's left one if they are transposed; 0 for integers. */
-DMLOPS_CALLED int64_t dmlops_plan_right_bits(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* matrices) {
-    (void)planning;
-    if (!op->left.is_float) {
-        return 0;
-    }
-    return (matrices->row_axis < matrices->column_axis) ? op->right.bits : op->left.bits;
-}
-
-/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
-   better off in tiles. */
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found) {
-    if (!found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
-        return 0;
-    }
-    dmlops_plan_Matrices matrices;
-    dmlops_plan_with_few_rows(planning, found, &matrices);
-    int64_t bits = dmlops_plan_right_bits(planning, op, &matrices);
-    int64_t columns = matrices.columns;
-    int64_t depth = matrices.depth;
-    if ((matrices.count > 132) && (dmlops_plan_times(planning, columns, depth) < 2048)) {
-        return 0;
-    }
-    int has_groups = dmlops_plan_times(planning, columns, matrices.count) >= 512;
-    if ((bits == 0) || ((depth >= 16384) && !has_groups)) {
-        return 0;
-    }
-    int64_t vector = dmlops_divide(128, bits);
-    return dmlops_plan_side_vector(planning, &matrices.right, matrices.column_axis, columns, depth, vector) == vector;
-}
-
 /* One dispatch, with enough threads to saturate a GPU. In a group, `reducing` threads share the products of the same
-   columns, and `across` threads differ in their columns. */
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+   columns, and `across` threads differ in their columns. False unless there are few rows or columns, enough work,
+   and whole vectors of floats to load: many tiny matrices are better off in tiles. */
+DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
+    if (!found->is_worth || (dmlops_min(found->rows, found->columns) > 4) || !op->left.is_float) {
+        return 0;
+    }
     dmlops_plan_Matrices matrices;
     dmlops_plan_with_few_rows(planning, found, &matrices);
     const dmlops_plan_Side * left = &matrices.left;
     int is_along = matrices.right.is_along;
-    int64_t vector = dmlops_divide(128, dmlops_plan_right_bits(planning, op, &matrices));
+    int is_transposed = matrices.row_axis > matrices.column_axis;
+    int64_t vector = dmlops_divide(128, is_transposed ? op->left.bits : op->right.bits);
+    if ((matrices.count > 132) && (dmlops_plan_times(planning, matrices.columns, matrices.depth) < 2048)) {
+        return 0;
+    }
+    int has_groups = dmlops_plan_times(planning, matrices.columns, matrices.count) >= 512;
+    if ((matrices.depth >= 16384) && !has_groups) {
+        return 0;
+    }
+    if (dmlops_plan_side_vector(planning, &matrices.right, matrices.column_axis, matrices.columns, matrices.depth,
+        vector) < vector) {
+        return 0;
+    }
     int64_t columns = is_along ? 4 : vector;
     int64_t step = is_along ? vector : 4;
     int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices.columns, columns),
@@ -3635,7 +3606,24 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Split split;
     dmlops_plan_split_into(planning, 1, matrices.depth, 1, 1,
         dmlops_plan_ceil_div(planning, matrices.columns, dmlops_multiply(columns, across)), &split);
-    dmlops_plan_begin_product(planning, &matrices, &split, 0, 0);
+    dmlops_plan_Tile tile;
+    tile.rows = matrices.rows;
+    tile.columns = dmlops_multiply(columns, across);
+    tile.depth = dmlops_multiply(reducing, step);
+    tile.wave_rows = matrices.rows;
+    tile.wave_columns = columns;
+    tile.resident = 1;
+    tile.efficiency = 100;
+    dmlops_plan_Choice made_1;
+    made_1.tile = tile;
+    made_1.split = split;
+    made_1.time = 0;
+    dmlops_plan_Product product;
+    dmlops_plan_product_of(planning, &made_1, &matrices, &matrices, 0, &product);
+    dmlops_plan_begin_product(planning, &product, 0);
+    if (is_transposed) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), 1);
+    }
     dmlops_out_share(planning);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(op->number, 2));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(reducing, across));
@@ -3649,18 +3637,17 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"),
         (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_WAVE_OPERATIONS));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(across, columns));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
     int64_t threads = dmlops_plan_times(planning, dmlops_plan_times(planning, split.across, matrices.count),
         dmlops_multiply(reducing, across));
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads, dmlops_multiply(reducing, across), 1, &groups);
-    dmlops_plan_WindowConstants made_1;
-    dmlops_plan_no_window(planning, &made_1);
     dmlops_plan_ContractionParams made_2;
-    dmlops_plan_contraction_params(planning, op, &matrices, &split, &made_1, &groups, &made_2);
+    dmlops_plan_contraction_params(planning, op, &product, &matrices, &groups, &made_2);
     dmlops_put_ContractionParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
+    return 1;
 }
 
 /* The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns. */
@@ -3895,11 +3882,7 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
     dmlops_plan_Matrices found;
     dmlops_plan_matrices_of(planning, op, &found);
-    if (dmlops_plan_is_skinny(planning, op, &found)) {
-        dmlops_plan_skinny(planning, op, &found);
-        return 1;
-    }
-    return dmlops_plan_tiles(planning, op, &found);
+    return dmlops_plan_skinny(planning, op, &found) || dmlops_plan_tiles(planning, op, &found);
 }
 
 /* Tiles of cooperative matrices where these suit,
@@ -4492,8 +4475,7 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     int64_t items = packing->items;
     int64_t channels = packing->channels;
     int64_t vector = factors->left.vector;
-    int64_t sums = dmlops_plan_begin_product(planning, found, &product->split, product->in_parts,
-        dmlops_plan_times(planning, 4, items));
+    int64_t sums = dmlops_plan_begin_product(planning, product, dmlops_plan_times(planning, 4, items));
     if ((items > 0) && (dmlops_plan_times(planning, dmlops_add(dmlops_divide(sums, 4), items),
         vector) >= INT64_C(2147483648))) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1,
@@ -4512,29 +4494,35 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     DMLOPS_APPEND(planning, &stored, dmlops_modulo(dmlops_plan_first_of(planning, window, &op->left),
         INT64_C(4294967296)));
     DMLOPS_APPEND(planning, &stored, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
-    dmlops_plan_WindowConstants constants;
-    DMLOPS_COPY(&constants.lists, &words);
-    DMLOPS_COPY(&constants.numbers, &stored);
+    dmlops_plan_WindowConstants made_1;
+    DMLOPS_COPY(&made_1.lists, &words);
+    DMLOPS_COPY(&made_1.numbers, &stored);
+    dmlops_plan_Product read;
+    read = *product;
+    read.window = made_1;
     int64_t tap_products = dmlops_gcd(channels, product->tile.depth);
     if (items > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
         dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), vector);
-        dmlops_plan_dispatch_single(planning, op, found, &product->split, &constants, 2, items);
+        dmlops_plan_dispatch_single(planning, op, &read, 2, items);
         dmlops_plan_int_8 packed;
         packed.count = 0;
         DMLOPS_APPEND(planning, &packed, channels);
         DMLOPS_APPEND(planning, &packed, op->factors.depth);
         DMLOPS_APPEND(planning, &packed, dmlops_multiply(dmlops_divide(sums, 4), vector));
         DMLOPS_APPEND(planning, &packed, factors->left.matrix);
-        dmlops_plan_WindowConstants made_1;
-        DMLOPS_COPY(&made_1.lists, &words);
-        DMLOPS_COPY(&made_1.numbers, &packed);
-        constants = made_1;
+        dmlops_plan_WindowConstants made_2;
+        DMLOPS_COPY(&made_2.lists, &words);
+        DMLOPS_COPY(&made_2.numbers, &packed);
+        dmlops_plan_Product made_3;
+        made_3 = *product;
+        made_3.window = made_2;
+        read = made_3;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);
-    dmlops_plan_multiply(planning, op, product, &constants, items > 0);
+    dmlops_plan_multiply(planning, op, &read, items > 0);
 }
 
 /* Chooses the tile, of cooperative matrices where these suit, with one tap or several, and the parts of k. False if

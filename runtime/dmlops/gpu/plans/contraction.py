@@ -12,21 +12,13 @@ from .gemm_view import Contraction, Matrices, matrices_of, side_vector
 from .operands import NONE, is_float16
 from .planning import Planning
 from .product import Product, plan_product, product_of
-from .skinny import is_skinny, plan_skinny
+from .skinny import plan_skinny
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 FLOAT_RATE = 225  # NVIDIA H200: 128 lanes at 1.76 GHz
 "multiply-adds of float32 of a multiprocessor in a nanosecond"
-FLOAT_LATENCY = 210  # NVIDIA H200, fitted
-"nanoseconds of a step in which a group only waits"
-FLOAT_ALONE = 47  # NVIDIA H200, fitted
-"percentage of the rate that a group reaches alone"
 COOPERATIVE_RATE = 3750  # NVIDIA H200: 990 T/s
 "multiply-adds of float16 by cooperative matrices of a multiprocessor in a nanosecond"
-COOPERATIVE_LATENCY = 229  # NVIDIA H200, fitted
-"nanoseconds of a step in which a group only waits"
-COOPERATIVE_ALONE = 32  # NVIDIA H200, fitted
-"percentage of the rate that a group reaches alone"
 COOPERATIVE_TINY = 32  # NVIDIA H200: 1.2 to 3.1 times as fast with 8 to 32, 0.81 with a depth of 64
 "rows, columns and depth up to which ordinary arithmetic beats cooperative matrices"
 COOPERATIVE_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
@@ -51,7 +43,7 @@ def float_tiles(depth: int) -> Tiles:
 
 def float_product(found: Matrices) -> Product:
     """The tile, and k split into parts."""
-    rates = Rates(FLOAT_RATE, FLOAT_LATENCY, FLOAT_ALONE, 4, 1)
+    rates = Rates(FLOAT_RATE, 210, 47, 4, 1)  # NVIDIA H200, fitted
     return product_of(choose_tile(found, float_tiles(found.depth), rates, True), found, found, False)
 
 
@@ -77,7 +69,7 @@ def cooperative_tiles() -> Tiles:
 
 def cooperative_product(found: Matrices) -> Product:
     """The tile, k split into parts, and factors in vectors of up to eight."""
-    rates = Rates(COOPERATIVE_RATE, COOPERATIVE_LATENCY, COOPERATIVE_ALONE, 2, 1)
+    rates = Rates(COOPERATIVE_RATE, 229, 32, 2, 1)  # NVIDIA H200, fitted
     left = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
     right = side_vector(found.right, found.column_axis, found.columns, found.depth, 8)
     factors = found._replace(left=found.left._replace(vector=left), right=found.right._replace(vector=right))
@@ -96,10 +88,7 @@ def suits_cooperative_matrix(out: Planning, op: Contraction, found: Matrices) ->
 def plan_products(out: Planning, op: Contraction) -> bool:
     """False if the definition's own passes are as good."""
     found = matrices_of(op)
-    if is_skinny(op, found):
-        plan_skinny(out, op, found)
-        return True
-    return plan_tiles(out, op, found)
+    return plan_skinny(out, op, found) or plan_tiles(out, op, found)
 
 
 def plan_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE, FLOAT_RATE, suits_cooperative_matrix
+from .contraction import COOPERATIVE_RATE, FLOAT_RATE, suits_cooperative_matrix
 from .gemm_view import (
     Contraction,
     Matrices,
@@ -39,12 +39,6 @@ from .windows import (
     window_words,
 )
 
-FLOAT_WINDOW_LATENCY = 747  # NVIDIA H200, fitted
-"nanoseconds with a window"
-FLOAT_WINDOW_ALONE = 58  # NVIDIA H200, fitted
-"percentage with a window"
-COOPERATIVE_WINDOW_LATENCY = 379  # NVIDIA H200, fitted
-"nanoseconds with a window"
 COOPERATIVE_TAPS = 3  # NVIDIA H200: 1 at 0.60 to 0.93
 "taps along a window's last dimension that tiles hold at once, at most: shared memory has room for them"
 COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
@@ -242,7 +236,7 @@ def plan_window_product(out: Planning, op: Contraction, product: Product, packin
     packed factors the k-loop counts elements."""
     found, factors, window = product.matrices, product.factors, op.factors.window
     items, channels, vector = packing.items, packing.channels, factors.left.vector
-    sums = begin_product(out, found, product.split, product.in_parts, times(4, items))
+    sums = begin_product(out, product, times(4, items))
     if items > 0 and times(sums // 4 + items, vector) >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, times(4, sums + times(4, items)))
     out.define("PHASED", int(is_divided(window)))
@@ -250,18 +244,18 @@ def plan_window_product(out: Planning, op: Contraction, product: Product, packin
     out.share()
     words = window_words(out, window, op.left, op.right, packing.strides)
     stored: Eight = [channels, op.factors.depth, first_of(window, op.left) % 2**32, found.left.matrix % 2**32]
-    constants = WindowConstants(words, stored)
+    read = product._replace(window=WindowConstants(words, stored))
     tap_products = gcd(channels, product.tile.depth)
     if items > 0:
         out.define("TILE_DEPTH", product.tile.depth)
         out.define("TAP_PRODUCTS", tap_products)
         out.define("PACK_VECTOR", vector)
-        dispatch_single(out, op, found, product.split, constants, PACK_PASS, items)
+        dispatch_single(out, op, read, PACK_PASS, items)
         packed: Eight = [channels, op.factors.depth, sums // 4 * vector, factors.left.matrix]
-        constants = WindowConstants(words, packed)
+        read = product._replace(window=WindowConstants(words, packed))
     out.define("TAP_PRODUCTS", tap_products)
     out.define("REACH", row.reach)
-    multiply(out, op, product, constants, items > 0)
+    multiply(out, op, read, items > 0)
 
 
 def plan_window_tiles(out: Planning, op: Contraction, given: Matrices) -> bool:
@@ -272,10 +266,10 @@ def plan_window_tiles(out: Planning, op: Contraction, given: Matrices) -> bool:
     channels, is_cooperative = op.factors.depth, suits_cooperative_matrix(out, op, given)
     vector = 8 if is_cooperative else 4
     found, row = given, Row(1, 0, 0)
-    rates = Rates(FLOAT_RATE, FLOAT_WINDOW_LATENCY, FLOAT_WINDOW_ALONE, 4, 1)
+    rates = Rates(FLOAT_RATE, 747, 58, 4, 1)  # NVIDIA H200, fitted
     tiles = float_window_tiles(channels)
     if is_cooperative:
-        rates = Rates(COOPERATIVE_RATE, COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE, 2, 1)
+        rates = Rates(COOPERATIVE_RATE, 379, 32, 2, 1)  # NVIDIA H200, fitted
         tiles = tap_tiles(channels)
     chosen, several = choose_tile(given, tiles, rates, True), row_of(op, given)
     if is_cooperative and several.taps > 1:

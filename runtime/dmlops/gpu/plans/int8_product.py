@@ -21,16 +21,8 @@ from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 BYTES_RATE = 7500  # NVIDIA H200: 1979 T/s
 "multiply-adds of bytes by cooperative matrices of a multiprocessor in a nanosecond"
-BYTES_LATENCY = 410  # NVIDIA H200: set by hand, with the numbers of byte_tiles, to choose the fastest tiles
-"nanoseconds of a step in which a group only waits"
-BYTES_ALONE = 37  # NVIDIA H200: set by hand
-"percentage of the rate that a group reaches alone"
 DOT_RATE = 450  # NVIDIA H200: 64 dot products of four bytes at 1.76 GHz
 "multiply-adds of bytes without cooperative matrices of a multiprocessor in a nanosecond"
-DOT_LATENCY = 210  # NVIDIA H200, fitted
-"nanoseconds of a step in which a group only waits"
-DOT_ALONE = 60  # NVIDIA H200, fitted
-"percentage of the rate that a group reaches alone"
 
 
 def line_vector(side: Side, axis: int, lines: int, depth: int) -> Side:
@@ -71,10 +63,11 @@ def byte_product(out: Planning, op: Contraction, found: Matrices, factors: Matri
     is_whole = output.bits >= 16 or output_vector(found, output) == 4
     sums = times(4, partial_vectors(found))
     is_cooperative = out.has(Capability.COOPERATIVE_MATRIX_INT8) and (is_whole or sums < MAX_COUNT // 16)
-    rates = Rates(DOT_RATE, DOT_LATENCY, DOT_ALONE, 1, 1)
+    rates = Rates(DOT_RATE, 210, 60, 1, 1)  # NVIDIA H200, fitted
     tiles = dot_tiles()
     if is_cooperative:
-        rates = Rates(BYTES_RATE, BYTES_LATENCY, BYTES_ALONE, 1, 1)
+        # NVIDIA H200: set by hand, with the numbers of byte_tiles, to choose the fastest tiles
+        rates = Rates(BYTES_RATE, 410, 37, 1, 1)
         tiles = byte_tiles(factors)
     product = product_of(choose_tile(factors, tiles, rates, True), found, factors, is_cooperative)
     return product._replace(in_parts=product.in_parts or (is_cooperative and not is_whole))

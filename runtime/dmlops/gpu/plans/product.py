@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, is_of_bytes, output_vector
 from .loops import MAX_COUNT, Dimensions, Lists, Words, ceil_div, extents, grid, power_below, times
-from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups
+from .operands import NO_MEMBER, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
 from .tile_cost import Choice, Split, Tile
@@ -52,6 +52,7 @@ class Product(NamedTuple):
     matrices: Matrices
     factors: Matrices
     is_cooperative: bool
+    window: WindowConstants
 
 
 class ContractionParams(NamedTuple):
@@ -88,7 +89,8 @@ def product_of(chosen: Choice, given: Matrices, factors: Matrices, is_cooperativ
     found, in_parts = given, chosen.split.parts > 1
     if given.is_down and in_parts:
         found = given._replace(is_down=False, run=1)
-    return Product(chosen.tile, chosen.split, in_parts, found, factors, is_cooperative)
+    window = WindowConstants([], [])
+    return Product(chosen.tile, chosen.split, in_parts, found, factors, is_cooperative, window)
 
 
 def tile_threads(tile: Tile) -> int:
@@ -101,32 +103,24 @@ def partial_vectors(found: Matrices) -> int:
     return times(times(found.rows, ceil_div(found.columns, 4)), found.count)
 
 
-def no_window() -> WindowConstants:
-    return WindowConstants([], [])
-
-
-def begin_product(out: Planning, found: Matrices, split: Split, in_parts: bool, packed: int) -> int:
+def begin_product(out: Planning, product: Product, packed: int) -> int:
     """The macros and resources of all passes. Returns the words of partial sums in scratch; so many words of
     packed factors follow them."""
-    sums = times(4 * partial_vectors(found), split.parts) if in_parts else 0
+    found = product.matrices
+    sums = times(4 * partial_vectors(found), product.split.parts) if product.in_parts else 0
     words = sums + packed
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     if found.is_down:
         out.define("OUTPUT_DOWN", 1)
-    if in_parts:
+    if product.in_parts:
         out.define("SPLIT_K", 1)
-    if found.row_axis > found.column_axis and found.column_axis != NONE:
-        out.define("TRANSPOSED", 1)
     out.write(out.scratch(max(4 * words, 16)))
     return sums
 
 
-def multiply(
-    out: Planning, op: Contraction, product: Product, window: WindowConstants, is_packed: bool
-) -> None:
-    """The pass that multiplies, after its own macros, and one that adds up partial sums. `window` has the
-    constants of a window, if there is one."""
+def multiply(out: Planning, op: Contraction, product: Product, is_packed: bool) -> None:
+    """The pass that multiplies, after its own macros, and one that adds up partial sums."""
     found, factors, tile, split = product.matrices, product.factors, product.tile, product.split
     out.define("PASS", op.number)
     out.define("LEFT_VECTOR", factors.left.vector)
@@ -149,9 +143,9 @@ def multiply(
         out.define("COOPERATIVE_MATRIX", 1)
     threads = tile_threads(tile)
     groups = grid(out, split.down * split.across * found.count * split.parts * threads, threads, 1)
-    out.dispatch(contraction_params(op, factors, split, window, groups), groups, is_packed)
+    out.dispatch(contraction_params(op, product, factors, groups), groups, is_packed)
     if product.in_parts:
-        add_parts(out, op, found, split, window)
+        add_parts(out, op, product)
 
 
 def define_bytes(out: Planning, op: Contraction) -> None:
@@ -163,29 +157,22 @@ def define_bytes(out: Planning, op: Contraction) -> None:
 
 def plan_product(out: Planning, op: Contraction, product: Product) -> None:
     """One dispatch, followed by one if there are partial sums."""
-    begin_product(out, product.matrices, product.split, product.in_parts, 0)
+    begin_product(out, product, 0)
     out.share()
-    multiply(out, op, product, no_window(), False)
+    multiply(out, op, product, False)
 
 
-def add_parts(out: Planning, op: Contraction, found: Matrices, split: Split, window: WindowConstants) -> None:
+def add_parts(out: Planning, op: Contraction, product: Product) -> None:
     """The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these
     are few."""
-    vectors = partial_vectors(found)
-    sharing = power_below(min(PARTS_ALL_THREADS // vectors, split.parts // PARTS_EACH), PARTS_SHARING)
+    vectors = partial_vectors(product.matrices)
+    wanted = min(PARTS_ALL_THREADS // vectors, product.split.parts // PARTS_EACH)
+    sharing = power_below(wanted, PARTS_SHARING)
     out.define("PART_THREADS", sharing)
-    dispatch_single(out, op, found, split, window, PARTS_PASS, times(vectors, sharing))
+    dispatch_single(out, op, product, PARTS_PASS, times(vectors, sharing))
 
 
-def dispatch_single(
-    out: Planning,
-    op: Contraction,
-    found: Matrices,
-    split: Split,
-    window: WindowConstants,
-    number: int,
-    items: int,
-) -> None:
+def dispatch_single(out: Planning, op: Contraction, product: Product, number: int, items: int) -> None:
     """A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited
     for."""
     is_last = number == PARTS_PASS
@@ -195,28 +182,29 @@ def dispatch_single(
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
     if is_last or op.output.bits >= 16:
-        out.define("OUTPUT_VECTOR", output_vector(found, op.output) if is_last else 1)
-    out.dispatch(contraction_params(op, found, split, window, groups), groups, is_last)
+        out.define("OUTPUT_VECTOR", output_vector(product.matrices, op.output) if is_last else 1)
+    out.dispatch(contraction_params(op, product, product.matrices, groups), groups, is_last)
 
 
 def contraction_params(
-    op: Contraction, found: Matrices, split: Split, window: WindowConstants, groups: Groups
+    op: Contraction, product: Product, factors: Matrices, groups: Groups
 ) -> ContractionParams:
-    """The constants of a pass."""
+    """The constants of a pass that reads factors so."""
+    split, window = product.split, product.window
     return ContractionParams(
-        extents(found.sizes),
-        extents([split.down * split.across, found.count, split.across]),
-        [step % 2**32 for step in found.left.steps],
-        [step % 2**32 for step in found.right.steps],
+        extents(factors.sizes),
+        extents([split.down * split.across, factors.count, split.across]),
+        [step % 2**32 for step in factors.left.steps],
+        [step % 2**32 for step in factors.right.steps],
         window.lists,
         op.constants.lists,
         op.constants.activations,
-        found.count,
-        found.rows,
-        found.columns,
-        found.depth,
-        found.left.depth % 2**32,
-        found.right.depth % 2**32,
+        factors.count,
+        factors.rows,
+        factors.columns,
+        factors.depth,
+        factors.left.depth % 2**32,
+        factors.right.depth % 2**32,
         split.products,
         split.parts,
         groups.columns,

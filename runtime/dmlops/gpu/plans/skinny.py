@@ -14,8 +14,8 @@ from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, side_vector
 from .loops import MULTIPROCESSORS, ceil_div, grid, power_below, times
 from .planning import Planning
-from .product import SKINNY_PASS, begin_product, contraction_params, no_window
-from .tile_cost import split_into
+from .product import SKINNY_PASS, begin_product, contraction_params, product_of
+from .tile_cost import Choice, Tile, split_into
 
 SKINNY_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
 "threads in a group, at least"
@@ -57,36 +57,23 @@ def with_few_rows(found: Matrices) -> Matrices:
     )
 
 
-def right_bits(op: Contraction, matrices: Matrices) -> int:
-    """The bits of an element of the right factor, the contraction's left one if they are transposed; 0 for
-    integers."""
-    if not op.left.is_float:
-        return 0
-    return op.right.bits if matrices.row_axis < matrices.column_axis else op.left.bits
-
-
-def is_skinny(op: Contraction, found: Matrices) -> bool:
-    """Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny
-    matrices are better off in tiles."""
-    if not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
-        return False
-    matrices = with_few_rows(found)
-    bits, columns, depth = right_bits(op, matrices), matrices.columns, matrices.depth
-    if matrices.count > MULTIPROCESSORS and times(columns, depth) < SKINNY_LEAST:
-        return False
-    has_groups = times(columns, matrices.count) >= SKINNY_GROUPS * SKINNY_VECTORS
-    if bits == 0 or (depth >= SKINNY_DEEP and not has_groups):
-        return False
-    vector = VECTOR_BITS // bits
-    return side_vector(matrices.right, matrices.column_axis, columns, depth, vector) == vector
-
-
-def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
+def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> bool:
     """One dispatch, with enough threads to saturate a GPU. In a group, `reducing` threads share the products
-    of the same columns, and `across` threads differ in their columns."""
+    of the same columns, and `across` threads differ in their columns. False unless there are few rows or
+    columns, enough work, and whole vectors of floats to load: many tiny matrices are better off in tiles."""
+    if not found.is_worth or min(found.rows, found.columns) > MOST_ROWS or not op.left.is_float:
+        return False
     matrices = with_few_rows(found)
     left, is_along = matrices.left, matrices.right.is_along
-    vector = VECTOR_BITS // right_bits(op, matrices)
+    is_transposed = matrices.row_axis > matrices.column_axis
+    vector = VECTOR_BITS // (op.left.bits if is_transposed else op.right.bits)
+    if matrices.count > MULTIPROCESSORS and times(matrices.columns, matrices.depth) < SKINNY_LEAST:
+        return False
+    has_groups = times(matrices.columns, matrices.count) >= SKINNY_GROUPS * SKINNY_VECTORS
+    if matrices.depth >= SKINNY_DEEP and not has_groups:
+        return False
+    if side_vector(matrices.right, matrices.column_axis, matrices.columns, matrices.depth, vector) < vector:
+        return False
     columns = SKINNY_VECTORS if is_along else vector  # of a thread
     step = vector if is_along else SKINNY_VECTORS  # products of them that it takes at once
     shared = times(ceil_div(matrices.columns, columns), matrices.count)
@@ -95,7 +82,11 @@ def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
     reducing = max(power_below(wanted, SKINNY_MOST_THREADS // neighbors), SKINNY_REDUCING)
     across = max(SKINNY_LEAST_THREADS // reducing, neighbors)
     split = split_into(1, matrices.depth, 1, 1, ceil_div(matrices.columns, columns * across))
-    begin_product(out, matrices, split, False, 0)
+    tile = Tile(matrices.rows, columns * across, reducing * step, matrices.rows, columns, 1, 100)
+    product = product_of(Choice(tile, split, 0), matrices, matrices, False)
+    begin_product(out, product, 0)
+    if is_transposed:
+        out.define("TRANSPOSED", 1)
     out.share()
     out.define("PASS", op.number + SKINNY_PASS)
     out.define("NUM_THREADS", reducing * across)
@@ -107,8 +98,9 @@ def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
     out.define("REDUCTION_THREADS", reducing)
     out.define("WIDTH", across)
     out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
-    out.define("TILE_ROWS", matrices.rows)
-    out.define("TILE_COLUMNS", across * columns)
+    out.define("TILE_ROWS", tile.rows)
+    out.define("TILE_COLUMNS", tile.columns)
     threads = times(times(split.across, matrices.count), reducing * across)
     groups = grid(out, threads, reducing * across, 1)
-    out.dispatch(contraction_params(op, matrices, split, no_window(), groups), groups, False)
+    out.dispatch(contraction_params(op, product, matrices, groups), groups, False)
+    return True

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE
+from .contraction import COOPERATIVE_RATE
 from .definition_types import SumsPass
 from .gemm_view import Matrices, no_matrices
 from .loops import ceil_div, power_below, power_of_two, times
@@ -98,7 +98,7 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_
     vector = 4 if are_in_vectors(one, tensors, 4) else 1
     tile = lane_tile(one.sums, found, vector, is_alone)
     if is_cooperative:
-        rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2, 1)
+        rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, 32, 2, 1)  # as for products
         tile = choose_tile(found, cooperative_sums(one.sums), rates, False).tile
     in_group = tile.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, tile.columns)), others)
