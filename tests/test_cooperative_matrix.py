@@ -68,29 +68,26 @@ ROW_TILES = {
     "few": None, "tall": tile_of(128, 256, 16, 64, 64, 1), "wide": tile_of(64, 256, 16, 32, 64, 1),
     "low": tile_of(32, 256, 16, 32, 32, 1), "lowest": tile_of(16, 256, 16, 16, 32, 1),
 }  # fmt: skip
-WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meets, each at least once
-    *((name, tile_of(128, 128, 32, 64, 32, 1)) for name in (
+WINDOW_TILES = {  # with windows whose places, groups, borders and phases they meet, each at least once
+    tile_of(128, 128, 32, 64, 32, 1): (
         "whole places", "few channels", "one place, in steps", "groups, dilated, with gaps",
         "backward, in twos", "backward, groups, few channels", "backward, side by side",
-    )),
-    *((name, tile_of(128, 128, 32, 64, 64, 2)) for name in (
-        "few channels", "one place, odd", "backward, in twos",
-    )),
-    *((name, tile_of(64, 128, 32, 32, 32, 1)) for name in ("whole places", "few channels", "one place")),
-    *((name, tile_of(32, 32, 32, 16, 16, 1)) for name in ("whole places", "few channels", "one place")),
-    *((name, tile_of(16, 64, 32, 16, 16, 4)) for name in ("whole places", "one place, odd")),
-    *((name, tile_of(32, 128, 64, 32, 16, 2)) for name in ("in parts", "one place")),
-    *((name, tile_of(64, 128, 32, 32, 64, 2)) for name in (
+    ),
+    tile_of(128, 128, 32, 64, 64, 2): (
+        "few channels", "one place, odd", "backward, in twos", "many places", "channels last, many places",
+    ),
+    tile_of(64, 128, 32, 32, 32, 1): ("whole places", "few channels", "one place"),
+    tile_of(32, 32, 32, 16, 16, 1): ("whole places", "few channels", "one place"),
+    tile_of(16, 64, 32, 16, 16, 4): ("whole places", "one place, odd"),
+    tile_of(32, 128, 64, 32, 16, 2): ("in parts", "one place"),
+    tile_of(64, 128, 32, 32, 64, 2): (
         "channels last, all", "channels last, groups, activated", "channels last, one place",
-        "backward, channels last, odd sizes",
-    )),
-    *((name, tile_of(64, 128, 32, 32, 64, 4)) for name in (
-        "few channels", "one place, odd", "one place, in fours", "backward, in twos", "backward, in parts",
-    )),
-    ("one place", tile_of(64, 64, 64, 32, 32, 1)), ("one place", tile_of(128, 128, 64, 64, 64, 2)),
-    *((name, tile_of(128, 128, 32, 64, 64, 2)) for name in ("many places", "channels last, many places")),
-    ("in parts", tile_of(128, 128, 64, 64, 32, 1)),
-)  # fmt: skip
+        "backward, channels last, odd sizes", "few channels", "one place, odd", "one place, in fours",
+        "backward, in twos", "backward, in parts",
+    ),
+    tile_of(64, 64, 64, 32, 32, 1): ("one place",), tile_of(128, 128, 64, 64, 64, 2): ("one place",),
+    tile_of(128, 128, 64, 64, 32, 1): ("in parts",),
+}  # fmt: skip
 TILES = (
     tile_of(32, 128, 64, 32, 16, 2), tile_of(64, 64, 64, 32, 32, 1),
     tile_of(64, 128, 64, 32, 32, 1), tile_of(128, 128, 64, 64, 32, 1),
@@ -210,7 +207,9 @@ def test_all_tiles_give_them_too(tile: Tile, device: Any, monkeypatch: pytest.Mo
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
 
-@pytest.mark.parametrize(("name", "tile"), WINDOW_TILES)
+@pytest.mark.parametrize(
+    ("name", "tile"), [(name, tile) for tile, names in WINDOW_TILES.items() for name in names]
+)
 def test_all_tiles_of_windows_give_them_too(
     name: str, tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,94 +244,73 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
         check(device, WINDOWS[name], FilterTensor=np.nan)
 
 
-class Pretended:
-    """The Vulkan bindings, with a device that has all that cooperative matrices need but what is named."""
+# What a device that suits them says of itself: extensions, features, properties, limits.
+# Stages: 0x20 is compute. Operations: 2 are votes, 8 ballots, 16 shuffles.
+GIVEN = {
+    "VK_KHR_cooperative_matrix": 1, "VK_EXT_subgroup_size_control": 1, "cooperativeMatrix": 1,
+    "subgroupSizeControl": 1, "computeFullSubgroups": 1, "cooperativeMatrixSupportedStages": 0x20,
+    "minSubgroupSize": 8, "maxSubgroupSize": 32, "requiredSubgroupSizeStages": 0x20,
+    "supportedOperations": 2 | 8 | 16, "maxComputeWorkGroupInvocations": 1024,
+    "maxComputeSharedMemorySize": 48 << 10,
+}  # fmt: skip
+HALF, SINGLE, SIGNED, WHOLE, UNSIGNED = 0, 1, 3, 5, 7  # components: floats of 16 and 32 bits, bytes, integers
+KINDS = ("KSize", "AType", "BType", "CType", "ResultType", "saturatingAccumulation")
+HALVES, BYTES = (16, HALF, HALF, SINGLE, SINGLE, 0), (32, SIGNED, SIGNED, WHOLE, WHOLE, 0)
 
-    def __init__(self, lacking: str) -> None:
-        import vulkan
 
-        self._vulkan, self._lacking = vulkan, lacking
+def pretended(halves: tuple[int, ...] = HALVES, of_bytes: tuple[int, ...] = BYTES, **lacking: int) -> Any:
+    """The Vulkan bindings, with such a device; `lacking` says otherwise."""
+    import vulkan
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._vulkan, name)
+    given = GIVEN | lacking
 
-    def _has(self, name: str) -> bool:
-        return name != self._lacking
+    def answering(*types: str) -> Any:
+        """A query that fills in the structs behind one, of these types in order, and its limits."""
 
-    def vkEnumerateDeviceExtensionProperties(self, physical: Any, layer: Any) -> list[Any]:
-        names = filter(self._has, ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control"))
-        return [SimpleNamespace(extensionName=name) for name in names]
+        def answer(physical: Any, first: Any) -> None:
+            structs = [first.properties.limits] if hasattr(first, "properties") else []
+            for type_ in types:
+                first = vulkan.ffi.cast(f"VkPhysicalDevice{type_}*", first.pNext)
+                structs.append(first)
+            for one in structs:
+                for field in given.keys() & set(dir(one)):
+                    setattr(one, field, given[field])
 
-    def _chained(self, first: Any, *types: str) -> list[Any]:
-        """The structs behind one, of these types in order."""
-        found = []
-        for type_ in types:
-            first = self._vulkan.ffi.cast(f"{type_}*", first.pNext)
-            found.append(first)
-        return found
+        return answer
 
-    def vkGetPhysicalDeviceFeatures2(self, physical: Any, features: Any) -> None:
-        matrices, waves = self._chained(
-            features,
-            "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
-            "VkPhysicalDeviceSubgroupSizeControlFeatures",
-        )
-        matrices.cooperativeMatrix = self._has("cooperativeMatrix")
-        waves.subgroupSizeControl = self._has("subgroupSizeControl")
-        waves.computeFullSubgroups = self._has("computeFullSubgroups")
-
-    def vkGetPhysicalDeviceProperties2(self, physical: Any, properties: Any) -> None:
-        matrices, waves, operations = self._chained(
-            properties,
-            "VkPhysicalDeviceCooperativeMatrixPropertiesKHR",
-            "VkPhysicalDeviceSubgroupSizeControlProperties",
-            "VkPhysicalDeviceSubgroupProperties",
-        )
-        exchanges = {
-            "votes": self._vulkan.VK_SUBGROUP_FEATURE_VOTE_BIT,
-            "ballots": self._vulkan.VK_SUBGROUP_FEATURE_BALLOT_BIT,
-            "shuffles": self._vulkan.VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
-        }
-        compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
-        operations.supportedOperations = sum(bit for name, bit in exchanges.items() if self._has(name))
-        matrices.cooperativeMatrixSupportedStages = compute * self._has("stages")
-        waves.minSubgroupSize, waves.maxSubgroupSize = (8, 32) if self._has("waves of 32") else (64, 64)
-        waves.requiredSubgroupSizeStages = compute
-        properties.properties.limits.maxComputeWorkGroupInvocations = 1024 if self._has("threads") else 256
-        properties.properties.limits.maxComputeSharedMemorySize = (48 if self._has("memory") else 16) << 10
-
-    def vkGetInstanceProcAddr(self, instance: Any, name: str) -> Any:
-        half, single = self._vulkan.VK_COMPONENT_TYPE_FLOAT16_KHR, self._vulkan.VK_COMPONENT_TYPE_FLOAT32_KHR
-        sums = single if self._has("sums in single precision") else half
-        one = SimpleNamespace(
-            MSize=16, NSize=16, KSize=16 if self._has("16 products") else 8, AType=half, BType=half,
-            CType=sums, ResultType=sums, scope=self._vulkan.VK_SCOPE_SUBGROUP_KHR, saturatingAccumulation=0,
-        )  # fmt: skip
-        byte, positive = self._vulkan.VK_COMPONENT_TYPE_SINT8_KHR, self._vulkan.VK_COMPONENT_TYPE_UINT8_KHR
-        whole = self._vulkan.VK_COMPONENT_TYPE_SINT32_KHR
-        other = SimpleNamespace(
-            MSize=16, NSize=16, KSize=32 if self._has("32 products") else 16,
-            AType=byte if self._has("signed bytes") else positive, BType=byte, CType=whole, ResultType=whole,
-            scope=self._vulkan.VK_SCOPE_SUBGROUP_KHR, saturatingAccumulation=not self._has("wrapping sums"),
-        )  # fmt: skip
-        return lambda physical: [one, other]
+    shape = {"MSize": 16, "NSize": 16, "scope": vulkan.VK_SCOPE_SUBGROUP_KHR}
+    matrices = [SimpleNamespace(**shape, **dict(zip(KINDS, one, strict=True))) for one in (halves, of_bytes)]
+    extensions = [SimpleNamespace(extensionName=name) for name, value in given.items() if value]
+    waves = "SubgroupSizeControl"
+    changed = {
+        "vkEnumerateDeviceExtensionProperties": lambda physical, layer: extensions,
+        "vkGetPhysicalDeviceFeatures2": answering("CooperativeMatrixFeaturesKHR", f"{waves}Features"),
+        "vkGetPhysicalDeviceProperties2": answering(
+            "CooperativeMatrixPropertiesKHR", f"{waves}Properties", "SubgroupProperties"
+        ),
+        "vkGetInstanceProcAddr": lambda instance, name: lambda physical: matrices,
+    }
+    return SimpleNamespace(**vars(vulkan) | changed)
 
 
 @pytest.mark.parametrize(
-    "lacking",
+    ("lacking", "has"),
     [
-        "nothing", "VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control", "cooperativeMatrix",
-        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "ballots",
-        "shuffles", "threads", "memory", "sums in single precision", "16 products", "32 products",
-        "signed bytes", "wrapping sums",
+        ({}, COOPERATIVE | Capability.COOPERATIVE_MATRIX_INT8),
+        *(({name: 0}, NO_CAPABILITIES) for name in GIVEN if name != "minSubgroupSize"),
+        *(({"supportedOperations": some}, NO_CAPABILITIES) for some in (2 | 8, 2 | 16, 8 | 16)),
+        ({"minSubgroupSize": 64, "maxSubgroupSize": 64}, NO_CAPABILITIES),
+        ({"maxComputeWorkGroupInvocations": 256}, NO_CAPABILITIES),
+        ({"maxComputeSharedMemorySize": 16 << 10}, NO_CAPABILITIES),
+        ({"halves": (16, HALF, HALF, HALF, HALF, 0)}, Capability.COOPERATIVE_MATRIX_INT8),
+        ({"halves": (8, *HALVES[1:])}, Capability.COOPERATIVE_MATRIX_INT8),
+        ({"of_bytes": (16, *BYTES[1:])}, COOPERATIVE),
+        ({"of_bytes": (32, UNSIGNED, *BYTES[2:])}, COOPERATIVE),
+        ({"of_bytes": (*BYTES[:5], 1)}, COOPERATIVE),
     ],
-)  # fmt: skip
-def test_devices_must_have_all_that_cooperative_matrix_need(
-    lacking: str, monkeypatch: pytest.MonkeyPatch
+)
+def test_devices_must_have_all_that_cooperative_matrices_need(
+    lacking: Any, has: Capability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detection, "vk", Pretended(lacking))
-    of_halves = {"sums in single precision", "16 products"}
-    of_bytes = {"32 products", "signed bytes", "wrapping sums"}
-    found = detection.cooperative_matrix(None, None)
-    assert (Capability.COOPERATIVE_MATRIX in found) == (lacking in {"nothing", *of_bytes})
-    assert (Capability.COOPERATIVE_MATRIX_INT8 in found) == (lacking in {"nothing", *of_halves})
+    monkeypatch.setattr(detection, "vk", pretended(**lacking))
+    assert detection.cooperative_matrix(None, None) == has

@@ -23,7 +23,7 @@ from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device, run_in_guard_zones
 from gpu_results import check_results
-from tensors import of
+from tensors import last, of
 from test_schedules_sliding import in_blocks
 
 __all__ = ["device"]
@@ -35,6 +35,9 @@ def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
 
 
+F, S, U = "FLOAT32", "INT8", "UINT8"
+
+
 def product(kind: str, a: TensorDesc, b: TensorDesc, zeros: str = "", **given: Any) -> Any:
     """A product; `zeros` has A and B for a zero point of each, a and b for one of each row and column."""
     sizes = {"A": (1, 1), "B": (1, 1), "a": (a.Sizes[-2], 1), "b": (1, b.Sizes[-1])}
@@ -44,124 +47,87 @@ def product(kind: str, a: TensorDesc, b: TensorDesc, zeros: str = "", **given: A
     return getattr(dmlops, kind)(ATensor=a, BTensor=b, **given).infer()
 
 
-def convolution(kind: str, data: TensorDesc, weights: TensorDesc, **given: Any) -> Any:
-    dims = len(data.Sizes) - 2
+def convolution(data: TensorDesc, weights: TensorDesc, zeros: str = "", **given: Any) -> Any:
+    """A convolution; `zeros` has I and F for a zero point of each factor, f for one of each filter, and q if
+    the output is quantized."""
+    dims, kind = len(data.Sizes) - 2, dmlops.ConvolutionInteger
     each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1}
     lists = {name: [given.pop(name, value)] * dims for name, value in each.items()}
+    one, filters = (1,) * (dims + 2), (1, weights.Sizes[0], *[1] * dims)
+    points = {
+        "I": ("Input", data.DataType, one),
+        "F": ("Filter", weights.DataType, one),
+        "f": ("Filter", weights.DataType, filters),
+        "q": ("Output", "UINT8", one),
+    }
+    for name, data_type, sizes in (points[letter] for letter in zeros):
+        given[f"{name}ZeroPointTensor"] = TensorDesc(data_type, sizes)
+    if "q" in zeros:
+        kind, scales = dmlops.QuantizedLinearConvolution, {"Input": one, "Filter": filters, "Output": one}
+        given |= {f"{name}ScaleTensor": of(F, *sizes) for name, sizes in scales.items()}
+        given["BiasTensor"] = of("INT32", *filters)
     given = {"GroupCount": 1, "DimensionCount": dims, **lists, **given}
-    return getattr(dmlops, kind)(InputTensor=data, FilterTensor=weights, **given).infer()
+    return kind(InputTensor=data, FilterTensor=weights, **given).infer()
 
 
-F, S = "FLOAT32", "INT8"
 SCALES = {"AScaleTensor": of(F, 18, 1), "BScaleTensor": of(F, 1, 1)}
-QUANTIZED = SCALES | {"OutputScaleTensor": of(F, 1, 1), "OutputZeroPointTensor": of("UINT8", 1, 1)}
+QUANTIZED = SCALES | {"OutputScaleTensor": of(F, 1, 1), "OutputZeroPointTensor": of(U, 1, 1)}
 CASES = {
-    "packed": product("MatrixMultiplyInteger", of("UINT8", 2, 20, 24), of(S, 2, 24, 136), "AB"),
+    "packed": product("MatrixMultiplyInteger", of(U, 2, 20, 24), of(S, 2, 24, 136), "AB"),
     "odd sizes": product("MatrixMultiplyInteger", of(S, 1, 1, 19, 17), of(S, 1, 1, 17, 131)),
     "points of rows and columns": product(
-        "MatrixMultiplyInteger", of("UINT8", 3, 21, 300), of("UINT8", 3, 300, 30), "ab"
+        "MatrixMultiplyInteger", of(U, 3, 21, 300), of(U, 3, 300, 30), "ab"
     ),
     "transposed, with gaps": product(
-        "MatrixMultiplyInteger", of(S, 18, 30, strides=(1, 20)), of("UINT8", 30, 22, strides=(1, 64)),
+        "MatrixMultiplyInteger", of(S, 18, 30, strides=(1, 20)), of(U, 30, 22, strides=(1, 64)),
         "aB", OutputTensor=of("INT32", 18, 22, strides=(1, 19)),
     ),
     "one matrix for all": product(
         "MatrixMultiplyInteger", of(S, 3, 20, 16, strides=(0, 16, 1)), of(S, 3, 16, 20), "Ab"
     ),
-    "in parts": product("MatrixMultiplyInteger", of("UINT8", 5, 1030), of(S, 1030, 12), "ab"),
-    "in parts, odd": product("MatrixMultiplyInteger", of("UINT8", 5, 2049), of(S, 2049, 13), "ab"),
+    "in parts": product("MatrixMultiplyInteger", of(U, 5, 1030), of(S, 1030, 12), "ab"),
+    "in parts, odd": product("MatrixMultiplyInteger", of(U, 5, 2049), of(S, 2049, 13), "ab"),
     "to floats": product(
-        "MatrixMultiplyIntegerToFloat", of("UINT8", 18, 20), of(S, 20, 24), "ab",
-        **SCALES, BiasTensor=of(F, 18, 24),
+        "MatrixMultiplyIntegerToFloat", of(U, 18, 20), of(S, 20, 24), "ab", **SCALES, BiasTensor=of(F, 18, 24)
     ),
     "to halves": product(
         "MatrixMultiplyIntegerToFloat", of(S, 18, 33), of(S, 33, 24), "B",
         AScaleTensor=of("FLOAT16", 1, 1), BScaleTensor=of("FLOAT16", 1, 24),
     ),
-    "quantized": product(
-        "QuantizedLinearMatrixMultiply", of("UINT8", 18, 40), of(S, 40, 28), "Ab", **QUANTIZED
-    ),
+    "quantized": product("QuantizedLinearMatrixMultiply", of(U, 18, 40), of(S, 40, 28), "Ab", **QUANTIZED),
     "quantized, odd": product(
-        "QuantizedLinearMatrixMultiply", of("UINT8", 18, 40), of(S, 40, 27), "aB", **QUANTIZED
+        "QuantizedLinearMatrixMultiply", of(U, 18, 40), of(S, 40, 27), "aB", **QUANTIZED
     ),
 }  # fmt: skip
-INPUT_POINT = {"InputZeroPointTensor": of("UINT8", 1, 1, 1, 1)}
 WINDOWS = {
-    "whole places": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 16, 9, 10), of(S, 20, 16, 3, 3),
-        **INPUT_POINT, FilterZeroPointTensor=of(S, 1, 20, 1, 1),
-    ),
-    "few channels": convolution(
-        "ConvolutionInteger", of("UINT8", 1, 3, 11, 9), of("UINT8", 24, 3, 3, 5), Strides=2,
-        **INPUT_POINT,
-    ),
-    "one place": convolution(
-        "ConvolutionInteger", of(S, 2, 32, 6, 8), of(S, 20, 32, 1, 1), StartPadding=0, EndPadding=0
-    ),
-    "groups, dilated": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 24, 7, 7), of("UINT8", 32, 12, 3, 3),
-        Dilations=2, GroupCount=2, **INPUT_POINT, FilterZeroPointTensor=of("UINT8", 1, 1, 1, 1),
-    ),
+    "whole places": convolution(of(U, 2, 16, 9, 10), of(S, 20, 16, 3, 3), "If"),
+    "few channels": convolution(of(U, 1, 3, 11, 9), of(U, 24, 3, 3, 5), "I", Strides=2),
+    "one place": convolution(of(S, 2, 32, 6, 8), of(S, 20, 32, 1, 1), StartPadding=0, EndPadding=0),
+    "groups, dilated": convolution(of(U, 2, 24, 7, 7), of(U, 32, 12, 3, 3), "IF", Dilations=2, GroupCount=2),
     "a line": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 24, 20, 5),
-        InputZeroPointTensor=of("UINT8", 1), FilterZeroPointTensor=of(S, 24),
+        of(U, 2, 20, 40), of(S, 24, 20, 5), InputZeroPointTensor=of(U, 1), FilterZeroPointTensor=of(S, 24)
     ),
-    "a window, in parts": convolution("ConvolutionInteger", of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3)),
-    "a window, in parts, odd": convolution(
-        "ConvolutionInteger", of("UINT8", 1, 60, 7, 7), of(S, 35, 60, 3, 3)
-    ),
-    "quantized window": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 8, 8), of(S, 20, 16, 3, 3),
-        **INPUT_POINT, InputScaleTensor=of(F, 1, 1, 1, 1), FilterScaleTensor=of(F, 1, 20, 1, 1),
-        BiasTensor=of("INT32", 1, 20, 1, 1), OutputScaleTensor=of(F, 1, 1, 1, 1),
-        OutputZeroPointTensor=of("UINT8", 1, 1, 1, 1),
-    ),
+    "a window, in parts": convolution(of(S, 1, 64, 6, 6), of(S, 36, 64, 3, 3)),
+    "a window, in parts, odd": convolution(of(U, 1, 60, 7, 7), of(S, 35, 60, 3, 3)),
+    "quantized window": convolution(of(U, 2, 16, 8, 8), of(S, 20, 16, 3, 3), "Iq"),
 }  # fmt: skip
-QUANTIZED_WINDOW = INPUT_POINT | {
-    "InputScaleTensor": of(F, 1, 1, 1, 1),
-    "FilterScaleTensor": of(F, 1, 16, 1, 1),
-    "BiasTensor": of("INT32", 1, 16, 1, 1),
-    "OutputScaleTensor": of(F, 1, 1, 1, 1),
-    "OutputZeroPointTensor": of("UINT8", 1, 1, 1, 1),
-    "GroupCount": 16,
-}
+BY_CHANNEL = convolution(of(U, 2, 16, 12, 16), of(S, 16, 1, 3, 3), "Iq", GroupCount=16)
+CHANNELS_LAST = last(U, 2, 16, 12, 16)
 SLIDING = {
-    "by channel": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 16, 12, 16), of(S, 16, 1, 3, 3), GroupCount=16,
-        **INPUT_POINT, FilterZeroPointTensor=of(S, 1, 16, 1, 1),
-    ),
-    "by channel, odd": convolution(
-        "ConvolutionInteger", of(S, 2, 16, 13, 15), of("UINT8", 16, 1, 5, 5), GroupCount=16
-    ),
-    "quantized by channel": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 16), of(S, 16, 1, 3, 3),
-        **QUANTIZED_WINDOW,
-    ),
-    "quantized by channel, in pairs": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 10), of(S, 16, 1, 3, 3),
-        **QUANTIZED_WINDOW,
-    ),
-    "quantized by channel, every other, odd": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 13, 15), of(S, 16, 1, 3, 3), Strides=2,
-        **QUANTIZED_WINDOW,
-    ),
-    "groups of four": convolution(
-        "QuantizedLinearConvolution", of("UINT8", 2, 16, 12, 16), of(S, 16, 4, 3, 3),
-        **QUANTIZED_WINDOW | {"GroupCount": 4}, FilterZeroPointTensor=of(S, 1, 16, 1, 1),
-    ),
+    "by channel": convolution(of(U, 2, 16, 12, 16), of(S, 16, 1, 3, 3), "If", GroupCount=16),
+    "by channel, odd": convolution(of(S, 2, 16, 13, 15), of(U, 16, 1, 5, 5), GroupCount=16),
+    "quantized by channel": BY_CHANNEL,
+    "in pairs": convolution(of(U, 2, 16, 12, 10), of(S, 16, 1, 3, 3), "Iq", GroupCount=16),
+    "every other, odd": convolution(of(U, 2, 16, 13, 15), of(S, 16, 1, 3, 3), "Iq", GroupCount=16, Strides=2),
+    "groups of four": convolution(of(U, 2, 16, 12, 16), of(S, 16, 4, 3, 3), "Ifq", GroupCount=4),
     "a line by channel": convolution(
-        "ConvolutionInteger", of("UINT8", 2, 20, 40), of(S, 20, 1, 5), GroupCount=20,
-        InputZeroPointTensor=of("UINT8", 1),
+        of(U, 2, 20, 40), of(S, 20, 1, 5), GroupCount=20, InputZeroPointTensor=of(U, 1)
     ),
-}  # fmt: skip
-CHANNELS_LAST = of("UINT8", 2, 16, 12, 16, strides=(3072, 1, 256, 16))
-SLIDING |= {
-    f"quantized by channel, channels last in {' and '.join(members)}": replace(
-        SLIDING["quantized by channel"], **dict.fromkeys(members, CHANNELS_LAST)
-    )
-    for members in (["InputTensor"], ["OutputTensor"], ["InputTensor", "OutputTensor"])
+    "channels last in": replace(BY_CHANNEL, InputTensor=CHANNELS_LAST),
+    "channels last out": replace(BY_CHANNEL, OutputTensor=CHANNELS_LAST),
+    "channels last": replace(BY_CHANNEL, InputTensor=CHANNELS_LAST, OutputTensor=CHANNELS_LAST),
 }
-LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256, 3, 3))
+LARGE = convolution(of(S, 1, 256, 96, 96), of(S, 256, 256, 3, 3))
 """Of floats, the filter would be put in order first."""
 
 
@@ -189,7 +155,7 @@ def test_what_is_worth_a_tile() -> None:
     wide = product("MatrixMultiplyIntegerToFloat", of("INT16", 18, 40), of(S, 40, 24), **SCALES)
     long = product("MatrixMultiplyInteger", of(S, 8, 33026), of(S, 33026, 8))
     gaps = of(S, 20, 16, 3, 3, strides=(256, 16, 4, 1))  # between rows of the window
-    uneven = convolution("ConvolutionInteger", of(S, 2, 16, 9, 10), gaps)
+    uneven = convolution(of(S, 2, 16, 9, 10), gaps)
     assert [passes(one) for one in (small, wide, long)] == [[0]] * 3
     assert [passes(one) for one in (uneven, LARGE)] == [[4, 2]] * 2
 
