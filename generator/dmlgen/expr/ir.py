@@ -56,9 +56,6 @@ INT, BOOL, FLOAT = Type("int"), Type("bool"), Type("float")
 INTS, FLOATS = Type("ints"), Type("floats")
 TENSOR, TENSORS = Type("tensor"), Type("tensors")
 
-STEP_NAMES = ("x", "y", "count")
-"""The numbers passed to the steps of a schedule, all of the type of an element."""
-
 
 def element_of(tensor: str) -> Type:
     """The type of a tensor's elements in computations, for any data type."""
@@ -463,8 +460,7 @@ def opposite(node: Expr) -> Expr:
 def varies(node: Expr) -> bool:
     """Whether a value differs between elements, so that it depends on more than the description."""
     return any(
-        isinstance(part, Load) or (isinstance(part, Local) and part.name in ("at", *STEP_NAMES))
-        for part in walk(node)
+        isinstance(part, Load) or (isinstance(part, Local) and part.name == "at") for part in walk(node)
     )
 
 

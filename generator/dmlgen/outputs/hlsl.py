@@ -11,9 +11,9 @@ from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_activation import ActivationText, activations_of_map
 from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_definition import text as definition_text
-from dmlgen.outputs.hlsl_functions import Calls, Functions, FunctionTexts, merged_calls
+from dmlgen.outputs.hlsl_functions import Functions, FunctionTexts, merged_calls
 from dmlgen.outputs.hlsl_lines import finished
-from dmlgen.outputs.hlsl_map import MapPrinter, MapText, map_text
+from dmlgen.outputs.hlsl_map import MapText, map_text
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, in_float16, tensor_of, value_types
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.parts import merged, parts
@@ -143,7 +143,7 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
 
 @dataclass(frozen=True)
 class FormShader(WithTensors):
-    """The shader of a scan or an algorithm: its tensors by role, and its steps as HLSL."""
+    """The shader of a scan or an algorithm: its tensors by role, and the operation of a scan."""
 
     moves = ()
 
@@ -151,8 +151,7 @@ class FormShader(WithTensors):
     summary: Text
     known: Mapping[str, HlslType]
     role: Mapping[str, ShaderTensor]
-    steps: Mapping[str, str]
-    called: Calls
+    operation: str
     library: Functions
     max_rank: int
     params: Params
@@ -163,9 +162,9 @@ class FormShader(WithTensors):
         return tuple(self.role.values())
 
     def functions(self, *names: str) -> tuple[str, ...]:
-        """The texts of these functions, of those that the steps call, and of their dependencies."""
+        """The texts of these functions, and of their dependencies."""
         values = value_types(self.tensors)
-        return self.library.closure({**self.called, **dict.fromkeys(names, values)}, values).texts
+        return self.library.closure(dict.fromkeys(names, values), values).texts
 
 
 def _form(
@@ -179,17 +178,13 @@ def _form(
     for name, node in schedule.roles.items():
         if isinstance(node, ir.Tensor | ir.Tensors):
             role[name] = tensor_of(registry, operator, node.name)
-    elements = {tensor.member: tensor.values for tensor in role.values()}
-    printer = MapPrinter(elements, aligned=True)
     record = pascal(schedule.form.upper())
-    steps = {name: printer.print(node) for name, node in schedule.steps.items()}
     return FormShader(
         operator=operator.name,
         summary=operator.summary,
         known=hlsl_types(registry),
         role=role,
-        steps=steps,
-        called=printer.called,
+        operation=schedule.operation,
         library=functions,
         max_rank=MAX_RANK,
         params=params_of(plans, f"{record}Params"),

@@ -150,7 +150,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
                     self._defined.add(name)
                 return camel(name)
             case ir.Local(name=name):
-                return name if name in ("at", "index", *ir.STEP_NAMES) else shader_variable(name)
+                return name if name in ("at", "index") else shader_variable(name)
         raise TypeError(f"{node.name} is passed to no shader")
 
     def field(self, node: ir.Field) -> str:

@@ -23,11 +23,10 @@ from dmlgen.outputs.planner_inputs import (
     shared,
 )
 from dmlgen.outputs.python_printer import ValidPrinter
-from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_of, used_definitions
+from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_of
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import BOOL, Plans, Record, Type, package_plans
 from dmlgen.registry import Definition, Operator, Registry
-from dmlgen.schedules import schedule_of
 
 _OWN = {"bits", "desc", "enums", "f", "index", "limited", "pair", "stored", "target", "tensors"}
 """Names in a module besides those of functions and of computed values."""
@@ -180,10 +179,9 @@ class FunctionPrinter(ValidPrinter):
 
     def function(self, node: ir.Expr) -> FunctionView:
         """A function that returns a value, after the definitions that it uses."""
-        schedule = schedule_of(self.registry, self.operator)
-        known = (*self.operator.definitions, *(() if schedule is None else schedule.definitions))
-        _check_names(self.operator, known)
-        assignments, value = assignments_of(self, used_definitions(known, [node])), self.print(node)
+        known = dict.fromkeys(part for part in innermost_first(node) if isinstance(part, ir.Definition))
+        _check_names(self.operator, (*self.operator.definitions, *known))
+        assignments, value = assignments_of(self, known), self.print(node)
         if assignments and value == assignments[-1][0]:  # which needs no name then
             return FunctionView(assignments[:-1], assignments[-1][1])
         return FunctionView(assignments, value)
@@ -216,7 +214,7 @@ class FunctionPrinter(ValidPrinter):
         )
 
 
-def _check_names(operator: Operator, definitions: Iterable[Definition]) -> None:
+def _check_names(operator: Operator, definitions: Iterable[Definition | ir.Definition]) -> None:
     """Raises SpecError if two names would be the same variable."""
     named: dict[str, str] = {}
     for one in definitions:
@@ -224,7 +222,7 @@ def _check_names(operator: Operator, definitions: Iterable[Definition]) -> None:
         other = named.setdefault(variable, one.name)
         if other != one.name:
             message = f"{one.name} and {other} would both be {variable} in an output; rename one"
-            raise SpecError([Finding(one.position or operator.position, "name-clash", message)])
+            raise SpecError([Finding(operator.position, "name-clash", message)])
 
 
 class InputPrinter(FunctionPrinter):

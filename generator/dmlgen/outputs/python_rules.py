@@ -91,7 +91,7 @@ def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir
     return [definition for definition in definitions if definition.name in names]
 
 
-def assignments_of(printer: PythonPrinter, definitions: Iterable[Definition]) -> Assignments:
+def assignments_of(printer: PythonPrinter, definitions: Iterable[Definition | ir.Definition]) -> Assignments:
     return tuple((python_variable(d.name), printer.print(d.value)) for d in definitions)
 
 

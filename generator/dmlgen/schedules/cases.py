@@ -7,61 +7,19 @@ equal, as far as forms need that. Hosts compute expressions so, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from math import prod
 from typing import TypeAlias
 
 from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import walk_through
-from dmlgen.registry import Enum, Intermediate, OutputDefinitions
+from dmlgen.registry import Intermediate, OutputDefinitions
 
 MAX_NODES = 20_000
 """Limit for all cases of a definition together; no longer definition has a known form."""
-MAX_CASES = 64
 
 Choice: TypeAlias = Mapping[ir.Member, ir.Number | ir.EnumValue]
-
-
-@dataclass(frozen=True)
-class Case:
-    """The definition with members that choose set to the values of `choice`."""
-
-    choice: Choice
-    tensors: Mapping[str, Intermediate]
-    output: ir.Expr
-
-
-def cases_of(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> list[Case]:
-    """The cases of a definition of one output. Raises Unfit if there are too many, or they are too long."""
-    (output,) = defines.outputs.values()
-    writer = Writer()
-    return [
-        Case(choice, writer.tensors(defines, choice), writer.written(output, choice))
-        for choice in _choices(defines, enums)
-    ]
-
-
-def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[Choice]:
-    """The values of the truth values and enumerations that the definition depends on."""
-    nodes = (node for whole in defines.whole for node in ir.walk(whole))
-    members = dict.fromkeys(
-        node for node in nodes if isinstance(node, ir.Member) and node.type.kind in ("bool", "enum")
-    )
-    values: list[list[ir.Number | ir.EnumValue]] = [
-        [ir.Number(False, ir.BOOL), ir.Number(True, ir.BOOL)]
-        if member.type == ir.BOOL
-        else [
-            ir.EnumValue(entry.name, entry.value, member.type)
-            for entry in enums[member.type.name or ""].entries
-        ]
-        for member in members
-    ]
-    if prod(map(len, values)) > MAX_CASES:
-        raise Unfit
-    return (dict(zip(members, chosen, strict=True)) for chosen in product(*values))
 
 
 @dataclass(frozen=True)

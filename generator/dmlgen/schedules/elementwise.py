@@ -7,14 +7,13 @@ from collections.abc import Collection, Mapping
 
 from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.expr import ir
-from dmlgen.registry import Definition, EnumEntry, Member, OutputDefinitions
+from dmlgen.registry import EnumEntry, Member, OutputDefinitions
 from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _INDEX = ir.Local("index", ir.INT)
-_START = "start"
 _SYMBOLIC = ("align", "replace", "normalize_index", "apply_activation")
 
 
@@ -42,7 +41,7 @@ def of_elements(
         copied, indices = dict.fromkeys(load.tensor.name for load in loads_of(found))
         if list(members).index(copied) > list(members).index(indices):
             return None  # planners are given tensors in the order of members
-        return Schedule("map", output, output, elements.definitions, found, None, {}, {})
+        return Schedule("map", output, output, found)
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads) or any(map(_is_nested, ir.walk(found))):
         return None
@@ -55,7 +54,7 @@ def of_elements(
         return None
     if not all(_is_converted(node, types) for node in ir.walk(found)):
         return None
-    return Schedule("map", output, output, elements.definitions, found, None, {}, {})
+    return Schedule("map", output, output, found)
 
 
 def _classes(classes: Mapping[str, str], facts: TensorFacts) -> Mapping[str, str]:
@@ -80,13 +79,12 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
     number, d = ir.Local("i", ir.INT), ir.Local("d", ir.INT)
     sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
     before = ir.Loop(number, ir.ZERO, _INDEX)
-    start = Definition(_START, ir.Reduce("sum", (before,), ir.Index(sizes, axis), ir.INT))
-    along = ir.Compare("==", d, axis)
-    entry = ir.Conditional(along, ir.Definition(_START, start.value), ir.ZERO)
+    start = ir.Definition("start", ir.Reduce("sum", (before,), ir.Index(sizes, axis), ir.INT))
+    entry = ir.Conditional(ir.Compare("==", d, axis), start, ir.ZERO)
     rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
     begin = ir.Reduce("list", (ir.Loop(d, ir.ZERO, rank),), entry, ir.INTS)
     value = ir.Load(ir.Tensor(tensors, _INDEX), ir.AT, type_)
-    return Schedule("map", output, tensors, (start,), value, begin, {}, {})
+    return Schedule("map", output, tensors, value, begin)
 
 
 def _is_converted(node: ir.Expr, types: Collection[ir.Type]) -> bool:

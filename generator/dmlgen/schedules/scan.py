@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
+from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
-_COMBINED: dict[ir.Reduction, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
-"""The identity and the operation of a scan."""
-
-_BEGIN = "(at[axis] + 1 if exclusive else at[axis]) if decreasing else 0"
-_END = "XTensor.Sizes[axis] if decreasing else at[axis] if exclusive else at[axis] + 1"
+_SCAN = (
+    "{}(XTensor[replace(at, axis, i)] for i in range("
+    "(at[axis] + 1 if exclusive else at[axis]) if decreasing else 0, "
+    "XTensor.Sizes[axis] if decreasing else at[axis] if exclusive else at[axis] + 1))"
+)
+_PARTS = ("axis", "decreasing", "exclusive")
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
@@ -20,23 +23,12 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None
     if len(defines.outputs) != 1 or defines.tensors:
         return None
     ((output, value),) = defines.outputs.items()
-    for kind, (neutral, operation) in _COMBINED.items():
-        found = match(f"{kind}(XTensor[replace(at, axis, i)] for i in range({_BEGIN}, {_END}))", value)
-        if found is None:
-            continue
-        name, type_ = found.XTensor.name, ir.element_of(found.XTensor.name)
-        if (
-            facts.is_certain(output)
-            and facts.is_certain(name)
-            and facts.field(output, "Sizes", {}) == ir.Field(found.XTensor, "Sizes", ir.INTS)
-            and facts.has_type_of(output, name, {})
-        ):
-            x, y, *_ = (ir.Local(name, type_) for name in ir.STEP_NAMES)
-            steps: dict[str, ir.Expr] = {
-                "identity": ir.Call("element", (ir.Number(neutral, ir.INT),), type_),
-                "combine": ir.Binary(operation, x, y, type_),
-            }
-            roles = {"input": found.XTensor, "axis": found.axis, "decreasing": found.decreasing}
-            roles["exclusive"] = found.exclusive
-            return Schedule("scan", output, output, (), None, None, roles, steps)
+    for kind, sign in (("sum", "+"), ("product", "*")):
+        if found := match(_SCAN.format(kind), written(value, {})):
+            tensor, parts = found.XTensor, {name: getattr(found, name) for name in _PARTS}
+            are_certain = facts.is_certain(output) and facts.is_certain(tensor.name)
+            is_alike = facts.field(output, "Sizes", {}) == ir.Field(tensor, "Sizes", ir.INTS)
+            is_alike = is_alike and facts.has_type_of(output, tensor.name, {})
+            if are_certain and is_alike and all(map(is_known, parts.values())):
+                return Schedule("scan", output, output, roles={"input": tensor, **parts}, operation=sign)
     return None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from dmlgen.expr import ir
-from dmlgen.registry import AlgorithmUse, Definition
+from dmlgen.registry import AlgorithmUse
 
 
 @dataclass(frozen=True)
@@ -16,24 +16,22 @@ class Schedule:
     The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
     tensors, each in turn as number `index`) it stores `value` in `output`, from the coordinate `place` on
     (None: all 0).
-    Every other form has its own function of the `roles`: tensors, and expressions of the description. `steps`
-    are expressions over elements, by name (`ir.STEP_NAMES`).
+    Every other form has its own function of the `roles`: tensors, and expressions of the description. A scan
+    combines elements by its `operation`.
     """
 
     form: str
     output: str
     over: str
-    definitions: tuple[Definition, ...]
-    value: ir.Expr | None
-    place: ir.Expr | None
-    roles: Mapping[str, ir.Expr]
-    steps: Mapping[str, ir.Expr]
+    value: ir.Expr | None = None
+    place: ir.Expr | None = None
+    roles: Mapping[str, ir.Expr] = field(default_factory=dict)
+    operation: str = ""
 
     @property
     def expressions(self) -> tuple[ir.Expr, ...]:
         """All of its expressions of the description and of elements."""
-        whole = [self.value, self.place, *self.roles.values()]
-        return (*(node for node in whole if node is not None), *self.steps.values())
+        return tuple(node for node in (self.value, self.place, *self.roles.values()) if node is not None)
 
 
 @dataclass(frozen=True)
@@ -49,13 +47,5 @@ class FastForm:
 
 def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
     """The only way to compute what has no definition."""
-    return Schedule(
-        form=algorithm.name,
-        output=algorithm.output,
-        over=algorithm.output,
-        definitions=algorithm.definitions,
-        value=None,
-        place=algorithm.target,
-        roles=algorithm.roles,
-        steps={},
-    )
+    output = algorithm.output
+    return Schedule(algorithm.name, output, output, place=algorithm.target, roles=algorithm.roles)

@@ -13,11 +13,11 @@ from ..coordinates import Coordinates, Load, normalize_index
 
 def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     """The coordinate of OutputTensor where the element goes."""
-    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
     scattered = align(
         at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0
     )
+    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     indexed = tuple(
         normalize_index(
             load(

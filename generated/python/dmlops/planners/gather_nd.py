@@ -26,11 +26,11 @@ OPERANDS = [
 
 def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     """The coordinate of the input that an element is copied from."""
-    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
     coordinate = align(
         at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0
     )
+    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     indexed = tuple(
         normalize_index(
             load(

@@ -26,7 +26,6 @@ OPERANDS = [
 
 def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     """The coordinate of the input that an element is copied from."""
-    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
     coordinate = align(
         at,
@@ -40,6 +39,7 @@ def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
         ),
         0,
     )
+    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     indexed = tuple(
         normalize_index(
             load(
