@@ -11,7 +11,7 @@ import pytest
 
 from dmlops import gpu
 from gpu_device import device, run_in_guard_zones
-from operator_runs import check, description, newest_types, with_gaps
+from operator_runs import Layouts, check, description, newest_types, with_gaps
 from tensors import permuted
 
 __all__ = ["device"]
@@ -47,7 +47,7 @@ def check_scan(
     array: np.ndarray,
     axis: int,
     way: tuple[str, bool],
-    layouts: Any = None,
+    layouts: Layouts | None = None,
     tolerance: float = 0.0,
 ) -> None:
     direction, exclusive = way
@@ -105,57 +105,36 @@ def test_inputs_that_repeat_along_a_dimension(device: Any, way: tuple[str, bool]
     check_scan(device, SUM, np.repeat(row.T, 90, axis=1), 1, way, {"InputTensor": [1, 0]})
 
 
-@pytest.mark.parametrize("length", [1, 64, 65, 1023, 1024, 1025, 4097, 16384, 32768, 32769, 50_000])
-def test_lines_of_any_length(device: Any, length: int) -> None:
-    """Up to several groups a line, and what fills no group or segment."""
-    rng = np.random.default_rng(length)
-    for data_type, way in zip(("int64", "uint32", "float32", "float16"), WAYS, strict=True):
-        array = some(rng, (2, length), data_type)
+SHAPES: dict[str, tuple[tuple[int, int], int, Layouts]] = {
+    **{
+        f"of {length}": ((2, length), 1, {}) for length in (1, 64, 65, 1023, 1025, 4097, 16384, 32769, 50_000)
+    },
+    **{f"short, of {length}": ((301, length), 1, {}) for length in (9, 33, 64, 127, 200)},
+    "short, with gaps": ((301, 127), 1, {"InputTensor": [256, 2], "OutputTensor": [384, 3]}),
+    **{f"side by side, of {length}": ((length, 4100), 0, {}) for length in (1, 3, 20, 65)},
+    "side by side, with gaps": ((20, 4100), 0, {"OutputTensor": [8200, 2]}),
+    "side by side, fill no group": ((131, 261), 0, {}),
+    "side by side, longer than a group": ((1030, 260), 0, {"InputTensor": [300, 1]}),
+    **{f"in vectors, of {length}": ((3, length), 1, {}) for length in (8, 511, 512, 514, 1028, 40_004)},
+    **{
+        f"in vectors {gap} apart": ((3, 1028), 1, {"InputTensor": [1032, 1], "OutputTensor": [1028 + gap, 1]})
+        for gap in (0, 2, 4)
+    },
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_lines_of_any_shape(device: Any, shape: str) -> None:
+    """From several lines a group to several groups a line, and what fills no group, segment or vector."""
+    sizes, axis, layouts = SHAPES[shape]
+    rng, number = np.random.default_rng(7), list(SHAPES).index(shape)
+    for place, data_type in enumerate(("int64", "uint32", "float32", "float16")):
+        array = some(rng, sizes, data_type)
         if data_type == "float16":
             array %= 2
-            array[:, 2000:] = 0
-        check_scan(device, SUM, array, 1, way)
-    check_scan(device, PRODUCT, some(rng, (length, 3), "uint64") | 1, 0, WAYS[length % 4])
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("length", [9, 33, 64, 127, 200])
-def test_groups_of_short_lines(device: Any, length: int, way: tuple[str, bool]) -> None:
-    """Several contiguous lines a group, and a last group that has fewer."""
-    rng = np.random.default_rng(length)
-    for data_type in ("int64", "int32", "float16"):
-        array = some(rng, (301, length), data_type)
-        check_scan(device, SUM, array % 2 if data_type == "float16" else array, 1, way)
-    gaps = with_gaps({"InputTensor": array, "OutputTensor": array})
-    check_scan(device, SUM, array % 2, 1, way, gaps)
-
-
-@pytest.mark.parametrize("length", [1, 3, 20, 65])
-def test_many_lines_side_by_side(device: Any, length: int) -> None:
-    """The shorter they are, the more lines a group has."""
-    array = some(np.random.default_rng(3), (length, 4100), "int32")
-    check_scan(device, SUM, array, 0, WAYS[3], with_gaps({"OutputTensor": array}))
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("data_type", newest_types(SUM, "InputTensor"))
-def test_groups_of_lines_side_by_side(device: Any, data_type: str, way: tuple[str, bool]) -> None:
-    """Lines that fill no group, and more elements than a group has at once."""
-    array = some(np.random.default_rng(4), (131, 261), data_type) % 2
-    check_scan(device, SUM, array, 0, way)
-    long = some(np.random.default_rng(5), (1030, 260), data_type) % 2
-    check_scan(device, SUM, long, 0, way, {"InputTensor": [300, 1]})
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("length", [8, 511, 512, 514, 1028, 40_004])
-def test_neighbors_are_loaded_together(device: Any, length: int, way: tuple[str, bool]) -> None:
-    for number, data_type in enumerate(("int64", "uint32", "float16")):
-        array = some(np.random.default_rng(length), (3, length), data_type)
-        array[:, 200:] = 0
-        check_scan(device, SUM, array, 1, way)
-        wide = {"InputTensor": [length + 4, 1], "OutputTensor": [length + 2 * number, 1]}
-        check_scan(device, SUM, array, 1, way, wide)
+            np.moveaxis(array, axis, 0)[2000:] = 0
+        check_scan(device, SUM, array, axis, WAYS[(place + number) % 4], layouts)
+    check_scan(device, PRODUCT, some(rng, sizes, "uint64") | 1, axis, WAYS[number % 4], layouts)
 
 
 @pytest.mark.parametrize("length", [40, 3000, 40_000])
