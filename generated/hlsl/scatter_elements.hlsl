@@ -15,7 +15,7 @@
 // elements; a run of them that is contiguous everywhere may be moved as one, of up to 128 bits (uint4).
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
-//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, UpdatesTensor, OutputTensor, whose elements
+//   X_TYPE     its data type: unsigned, with as many bits, for OutputTensor, InputTensor, UpdatesTensor, whose elements
 //              are moved as raw bits. OutputTensor, InputTensor, UpdatesTensor: FLOAT64, FLOAT32, FLOAT16, INT64,
 //              INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8; IndicesTensor: INT64, INT32, UINT64, UINT32
 //   STAGE      what is done: 0 clears the entries that updates target, 1 chooses the last update of each element, 2

@@ -14,7 +14,7 @@
 // position in the line. The last dispatch writes the outputs. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
-//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputValueTensor, whose elements are moved
+//   X_TYPE     its data type: unsigned, with as many bits, for OutputValueTensor, InputTensor, whose elements are moved
 //              as raw bits. OutputValueTensor, InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
 //              UINT32, UINT16, UINT8; OutputIndexTensor: UINT64, UINT32
 //   SELECTS    1 to select from lines or parts of them, 0 to sort tiles (with FIRST 1) or to merge pairs of runs (with

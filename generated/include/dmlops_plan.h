@@ -1588,7 +1588,8 @@ DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_take_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
+    int64_t run);
 DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits);
 DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -3042,21 +3043,25 @@ DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bit
     }
 }
 
-/* The macro of a tensor's type; elements taken as bits are unsigned integers. */
+/* The macro of a tensor's type; elements taken as bits are unsigned integers of up to 128 bits. */
 DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    if (tensor->as_bits) {
-        dmlops_plan_define_moved(planning, tensor);
-    } else {
-        dmlops_plan_check_type(planning, tensor->bits, tensor->is_float);
-        dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), tensor->type_name);
-    }
+    dmlops_plan_check_type(planning, tensor->bits, tensor->is_float && !tensor->as_bits);
+    const char* type_name = tensor->as_bits ? dmlops_plan_unsigned_name(planning, tensor->bits) : tensor->type_name;
+    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), type_name);
 }
 
-/* The macro of the type of a tensor whose elements are only moved, up to 128 bits each. */
-DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    dmlops_plan_check_type(planning, tensor->bits, 0);
-    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"),
-        dmlops_plan_unsigned_name(planning, tensor->bits));
+/* Defines the types of tensors, of which runs of raw bits are moved as one;
+    rejects those that shaders cannot address. */
+DMLOPS_CALLED void dmlops_plan_take_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
+    int64_t run) {
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        dmlops_plan_check_span(planning, tensor);
+        dmlops_plan_Tensor made_2;
+        made_2 = *tensor;
+        made_2.bits = tensor->as_bits ? dmlops_multiply(run, tensor->bits) : tensor->bits;
+        dmlops_plan_define_tensor(planning, &made_2);
+    }
 }
 
 /* The name of an unsigned type. */
@@ -7257,25 +7262,28 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
 
 /* One dispatch that counts, and one that writes. */
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op) {
-    dmlops_plan_check_span(planning, &op->input);
-    dmlops_plan_check_span(planning, &op->output);
-    dmlops_plan_check_span(planning, &op->coordinates);
+    dmlops_plan_Tensor_16 made_1;
+    made_1.count = 0;
+    DMLOPS_APPEND(planning, &made_1, op->input);
+    DMLOPS_APPEND(planning, &made_1, op->output);
+    DMLOPS_APPEND(planning, &made_1, op->coordinates);
+    dmlops_plan_take_tensors(planning, &made_1, 1);
     int64_t count = dmlops_plan_element_count(planning, &op->input.sizes);
     int64_t length = 2048;
     length = dmlops_multiply(length, dmlops_plan_ceil_div(planning, count, dmlops_multiply(length, 1024)));
     int64_t blocks = dmlops_plan_ceil_div(planning, count, length);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
-    for (int64_t each_1 = 0; each_1 < op->input.sizes.count; ++each_1) {
-        const int64_t size = op->input.sizes.items[each_1];
-        const int64_t stride = op->input.strides.items[dmlops_item(planning, each_1, op->input.strides.count)];
-        dmlops_plan_int_16 made_2;
-        made_2.count = 0;
-        DMLOPS_APPEND(planning, &made_2, stride);
-        dmlops_plan_Loop made_3;
-        made_3.size = size;
-        DMLOPS_COPY(&made_3.strides, &made_2);
-        DMLOPS_APPEND(planning, &loops, made_3);
+    for (int64_t each_2 = 0; each_2 < op->input.sizes.count; ++each_2) {
+        const int64_t size = op->input.sizes.items[each_2];
+        const int64_t stride = op->input.strides.items[dmlops_item(planning, each_2, op->input.strides.count)];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        DMLOPS_APPEND(planning, &made_3, stride);
+        dmlops_plan_Loop made_4;
+        made_4.size = size;
+        DMLOPS_COPY(&made_4.strides, &made_3);
+        DMLOPS_APPEND(planning, &loops, made_4);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("FLOATS"), (int64_t)op->input.is_float);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
@@ -7283,27 +7291,24 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         op->coordinates.sizes.items[dmlops_item(planning, -1, op->coordinates.sizes.count)]);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 8);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_plan_define_moved(planning, &op->input);
-    dmlops_plan_define_tensor(planning, &op->output);
-    dmlops_plan_define_tensor(planning, &op->coordinates);
-    dmlops_plan_Buffer made_4;
-    made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, blocks), 0);
-    dmlops_plan_NonzeroResources made_5;
-    made_5.input = op->input.buffer;
-    made_5.counts = made_4;
-    made_5.output = op->output.buffer;
-    made_5.coordinates = op->coordinates.buffer;
-    dmlops_out_read(planning, &made_5.input);
-    dmlops_out_write(planning, &made_5.counts);
-    dmlops_out_write(planning, &made_5.output);
-    dmlops_out_write(planning, &made_5.coordinates);
+    dmlops_plan_Buffer made_5;
+    made_5 = dmlops_out_scratch(planning, dmlops_multiply(4, blocks), 0);
+    dmlops_plan_NonzeroResources made_6;
+    made_6.input = op->input.buffer;
+    made_6.counts = made_5;
+    made_6.output = op->output.buffer;
+    made_6.coordinates = op->coordinates.buffer;
+    dmlops_out_read(planning, &made_6.input);
+    dmlops_out_write(planning, &made_6.counts);
+    dmlops_out_write(planning, &made_6.output);
+    dmlops_out_write(planning, &made_6.coordinates);
     dmlops_out_share(planning);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, blocks, 1, 1, &groups);
     for (int64_t writes = 0; writes < 2; ++writes) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("WRITES"), writes);
-        dmlops_plan_Dimension_16 made_6;
-        dmlops_plan_dimensions(planning, &loops, &made_6);
+        dmlops_plan_Dimension_16 made_7;
+        dmlops_plan_dimensions(planning, &loops, &made_7);
         dmlops_plan_NonzeroParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -7311,7 +7316,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.blockLength = length;
         params.rowStride = op->coordinates.strides.items[dmlops_item(planning, -2, op->coordinates.strides.count)];
         params.columnStride = op->coordinates.strides.items[dmlops_item(planning, -1, op->coordinates.strides.count)];
-        DMLOPS_COPY(&params.dimensions, &made_6);
+        DMLOPS_COPY(&params.dimensions, &made_7);
         dmlops_put_NonzeroParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
@@ -7405,19 +7410,22 @@ DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_
 
 /* One dispatch, or two if lines are cut into segments: the first computes the totals of segments. */
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op) {
-    dmlops_plan_check_span(planning, &op->input);
-    dmlops_plan_check_span(planning, &op->output);
+    dmlops_plan_Tensor_16 made_1;
+    made_1.count = 0;
+    DMLOPS_APPEND(planning, &made_1, op->input);
+    DMLOPS_APPEND(planning, &made_1, op->output);
+    dmlops_plan_take_tensors(planning, &made_1, 1);
     dmlops_plan_Lines source;
     dmlops_plan_lines(planning, &op->input, op->axis, op->decreasing, &source);
     dmlops_plan_Lines target;
     dmlops_plan_lines(planning, &op->output, op->axis, op->decreasing, &target);
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
-    dmlops_plan_Tensor_16 made_1;
-    made_1.count = 0;
-    DMLOPS_APPEND(planning, &made_1, op->input);
-    DMLOPS_APPEND(planning, &made_1, op->output);
+    dmlops_plan_Tensor_16 made_2;
+    made_2.count = 0;
+    DMLOPS_APPEND(planning, &made_2, op->input);
+    DMLOPS_APPEND(planning, &made_2, op->output);
     dmlops_plan_Loop_16 loops;
-    dmlops_plan_across(planning, &made_1, op->axis, &loops);
+    dmlops_plan_across(planning, &made_2, op->axis, &loops);
     int64_t count = dmlops_plan_repeats(planning, &loops);
     int64_t least = 8192;
     int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, least), 1), 1024);
@@ -7432,10 +7440,10 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     totals.member = -2;
     totals.entry = 0;
     if (segments > 1) {
-        dmlops_plan_Buffer made_2;
-        made_2 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(count, segments),
+        dmlops_plan_Buffer made_3;
+        made_3 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(count, segments),
             (op->input.bits == 64) ? 8 : 4), 0);
-        totals = made_2;
+        totals = made_3;
     } else {
         if (dmlops_multiply(length, op->input.bits) <= 2048) {
             threads = 64;
@@ -7452,18 +7460,18 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
             each = dmlops_multiply(2, each);
         }
     }
-    dmlops_plan_int_16 made_3;
-    made_3.count = 0;
-    DMLOPS_APPEND(planning, &made_3, dmlops_multiply(segment, source.step));
-    DMLOPS_APPEND(planning, &made_3, dmlops_multiply(segment, target.step));
-    dmlops_plan_Loop made_4;
-    made_4.size = segments;
-    DMLOPS_COPY(&made_4.strides, &made_3);
-    DMLOPS_APPEND(planning, &loops, made_4);
+    dmlops_plan_int_16 made_4;
+    made_4.count = 0;
+    DMLOPS_APPEND(planning, &made_4, dmlops_multiply(segment, source.step));
+    DMLOPS_APPEND(planning, &made_4, dmlops_multiply(segment, target.step));
+    dmlops_plan_Loop made_5;
+    made_5.size = segments;
+    DMLOPS_COPY(&made_5.strides, &made_4);
+    DMLOPS_APPEND(planning, &loops, made_5);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(count, segments), each, 1, &groups);
-    dmlops_plan_Dimension_16 made_5;
-    dmlops_plan_dimensions(planning, &loops, &made_5);
+    dmlops_plan_Dimension_16 made_6;
+    dmlops_plan_dimensions(planning, &loops, &made_6);
     dmlops_plan_ScanParams params;
     params.count = dmlops_multiply(count, segments);
     params.groupColumns = groups.columns;
@@ -7474,21 +7482,19 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     params.outputStart = dmlops_modulo(target.start, INT64_C(4294967296));
     params.outputStep = dmlops_modulo(target.step, INT64_C(4294967296));
     params.exclusive = (int64_t)op->exclusive;
-    DMLOPS_COPY(&params.dimensions, &made_5);
+    DMLOPS_COPY(&params.dimensions, &made_6);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), each);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
-    dmlops_plan_define_tensor(planning, &op->input);
-    dmlops_plan_define_tensor(planning, &op->output);
-    dmlops_plan_ScanResources made_6;
-    made_6.input = op->input.buffer;
-    made_6.totals = totals;
-    made_6.output = op->output.buffer;
-    dmlops_out_read(planning, &made_6.input);
-    dmlops_out_write(planning, &made_6.totals);
-    dmlops_out_write(planning, &made_6.output);
+    dmlops_plan_ScanResources made_7;
+    made_7.input = op->input.buffer;
+    made_7.totals = totals;
+    made_7.output = op->output.buffer;
+    dmlops_out_read(planning, &made_7.input);
+    dmlops_out_write(planning, &made_7.totals);
+    dmlops_out_write(planning, &made_7.output);
     dmlops_out_share(planning);
     for (int64_t place = 0; place < dmlops_min(segments, 2); ++place) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)((segments > 1) && (place == 0)));
@@ -7524,10 +7530,6 @@ DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone
    so that only the targets of updates are touched besides; if elements are few, one thread group does everything.
    Runs of elements that are moved together are treated as one. */
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op) {
-    dmlops_plan_check_span(planning, &op->input);
-    dmlops_plan_check_span(planning, &op->indices);
-    dmlops_plan_check_span(planning, &op->updates);
-    dmlops_plan_check_span(planning, &op->output);
     const dmlops_plan_Movement * movement = &op->movement;
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
@@ -7586,45 +7588,39 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), outputs.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), lookups.count);
-    dmlops_plan_Tensor made_10;
-    made_10 = op->input;
-    made_10.bits = dmlops_multiply(run, op->input.bits);
-    dmlops_plan_define_moved(planning, &made_10);
-    dmlops_plan_define_tensor(planning, &op->indices);
-    dmlops_plan_Tensor made_11;
-    made_11 = op->updates;
-    made_11.bits = dmlops_multiply(run, op->updates.bits);
-    dmlops_plan_define_moved(planning, &made_11);
-    dmlops_plan_Tensor made_12;
-    made_12 = op->output;
-    made_12.bits = dmlops_multiply(run, op->output.bits);
-    dmlops_plan_define_moved(planning, &made_12);
+    dmlops_plan_Tensor_16 made_10;
+    made_10.count = 0;
+    DMLOPS_APPEND(planning, &made_10, op->input);
+    DMLOPS_APPEND(planning, &made_10, op->indices);
+    DMLOPS_APPEND(planning, &made_10, op->updates);
+    DMLOPS_APPEND(planning, &made_10, op->output);
+    dmlops_plan_take_tensors(planning, &made_10, run);
     int64_t updated = dmlops_plan_repeats(planning, &updates);
     int64_t all_elements = dmlops_plan_repeats(planning, &outputs);
     int is_alone = dmlops_max(span, updated) <= 4096;
     int are_few = !is_alone && (dmlops_plan_times(planning, updated, 32) <= all_elements);
-    dmlops_plan_Buffer made_13;
-    made_13 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
-    dmlops_plan_ScatterResources made_14;
-    made_14.input = op->input.buffer;
-    made_14.indices = op->indices.buffer;
-    made_14.updates = op->updates.buffer;
-    made_14.winners = made_13;
-    made_14.output = op->output.buffer;
-    dmlops_out_read(planning, &made_14.input);
-    dmlops_out_read(planning, &made_14.indices);
-    dmlops_out_read(planning, &made_14.updates);
-    dmlops_out_write(planning, &made_14.winners);
-    dmlops_out_write(planning, &made_14.output);
+    dmlops_plan_Buffer made_11;
+    made_11 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
+    dmlops_plan_ScatterResources made_12;
+    made_12.input = op->input.buffer;
+    made_12.indices = op->indices.buffer;
+    made_12.updates = op->updates.buffer;
+    made_12.winners = made_11;
+    made_12.output = op->output.buffer;
+    dmlops_out_read(planning, &made_12.input);
+    dmlops_out_read(planning, &made_12.indices);
+    dmlops_out_read(planning, &made_12.updates);
+    dmlops_out_write(planning, &made_12.winners);
+    dmlops_out_write(planning, &made_12.output);
     dmlops_out_share(planning);
     dmlops_plan_Dimension_16 output_dimensions;
     dmlops_plan_dimensions(planning, &outputs, &output_dimensions);
     dmlops_plan_Dimension_16 update_dimensions;
     dmlops_plan_dimensions(planning, &updates, &update_dimensions);
-    dmlops_plan_int_64 made_15;
-    dmlops_plan_stages_of(planning, is_alone, are_few, &made_15);
-    for (int64_t place = 0; place < made_15.count; ++place) {
-        const int64_t stage = made_15.items[place];
+    dmlops_plan_int_64 made_13;
+    dmlops_plan_stages_of(planning, is_alone, are_few, &made_13);
+    for (int64_t place = 0; place < made_13.count; ++place) {
+        const int64_t stage = made_13.items[place];
         int64_t count = ((stage <= 1) || (stage == 4)) ? updated : all_elements;
         int64_t in_group = is_alone ? 512 : 256;
         dmlops_plan_Groups groups;
@@ -7648,24 +7644,24 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
 
 /* Selects where few elements of a line are wanted, else sorts. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op) {
-    dmlops_plan_check_span(planning, &op->input);
-    dmlops_plan_check_span(planning, &op->output);
-    dmlops_plan_check_span(planning, &op->indices);
-    int64_t bits = op->input.bits;
-    int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)op->largest);
-    dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define_text(planning, "", DMLOPS_TEXT("ELEMENT_TYPE"), op->input.type_name);
-    dmlops_plan_define_moved(planning, &op->input);
-    dmlops_plan_define_moved(planning, &op->output);
-    dmlops_plan_define_tensor(planning, &op->indices);
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
     DMLOPS_APPEND(planning, &made_1, op->input);
     DMLOPS_APPEND(planning, &made_1, op->output);
     DMLOPS_APPEND(planning, &made_1, op->indices);
+    dmlops_plan_take_tensors(planning, &made_1, 1);
+    int64_t bits = op->input.bits;
+    int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)op->largest);
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("ELEMENT_TYPE"), op->input.type_name);
+    dmlops_plan_Tensor_16 made_2;
+    made_2.count = 0;
+    DMLOPS_APPEND(planning, &made_2, op->input);
+    DMLOPS_APPEND(planning, &made_2, op->output);
+    DMLOPS_APPEND(planning, &made_2, op->indices);
     dmlops_plan_Loop_16 loops;
-    dmlops_plan_across(planning, &made_1, op->axis, &loops);
+    dmlops_plan_across(planning, &made_2, op->axis, &loops);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     int64_t tile = dmlops_divide(16384, dmlops_plan_key_bytes(planning, op));
     int64_t reduced = (length <= tile) ? 16 : 4;
@@ -10036,8 +10032,8 @@ static const uint8_t dmlops_tile_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_shader_tensor dmlops_top_k_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0, 0, 0},
-    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 1, 0, 0},
+    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, 1, 1, 0},
     {"OUTPUT_INDEX", offsetof(dmlops_plan_TopK, indices), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, member)
@@ -10772,10 +10768,10 @@ static const uint8_t dmlops_diagonal_matrix_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_shader_tensor dmlops_scatter_elements_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0, 0, 0},
+    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 1, 0, 0},
     {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0, 0, 0},
-    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, 0, 1, 0},
+    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_elements_inputs[] = {
@@ -11143,10 +11139,10 @@ static const uint8_t dmlops_gather_nd_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_shader_tensor dmlops_scatter_nd_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0, 0, 0},
+    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 1, 0, 0},
     {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0, 0, 0},
-    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, 0, 1, 0},
+    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_nd_inputs[] = {
@@ -11255,8 +11251,8 @@ static const uint8_t dmlops_slice1_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_shader_tensor dmlops_top_k1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0, 0, 0},
-    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 1, 0, 0},
+    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, 1, 1, 0},
     {"OUTPUT_INDEX", offsetof(dmlops_plan_TopK, indices), 2, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, member)
@@ -11953,7 +11949,7 @@ static const uint8_t dmlops_random_generator_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_shader_tensor dmlops_nonzero_coordinates_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Nonzero, input), 0, 0, 0, 0, 0},
+    {"INPUT", offsetof(dmlops_plan_Nonzero, input), 0, 0, 1, 0, 0},
     {"OUTPUT_COUNT", offsetof(dmlops_plan_Nonzero, output), 1, 0, 0, 1, 0},
     {"OUTPUT_COORDINATES", offsetof(dmlops_plan_Nonzero, coordinates), 2, 0, 0, 1, 0},
 };

@@ -25,13 +25,15 @@ KINDS: Mapping[Kind, str] = {
 class Role:
     """An input or a parameter of an algorithm.
 
-    `optional`: the tensor can be absent. A coordinate indexes the tensor in the role `into`; it is computed
-    for each `at` of the tensor in the role `over`, from elements of the tensor in the role `reads`.
+    `optional`: the tensor can be absent. `moved`: shaders only need the bits of its elements. A coordinate
+    indexes the tensor in the role `into`; it is computed for each `at` of the tensor in the role `over`, from
+    elements of the tensor in the role `reads`.
     """
 
     kind: Kind
     meaning: str
     optional: bool = False
+    moved: bool = False
     into: str = ""
     over: str = ""
     reads: str = ""
@@ -50,10 +52,10 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         "The input, with each update stored at its target; of several for one target, the last in row-major "
         "order wins.",
         {
-            "output": Role("output", "the input with the updates applied"),
-            "input": Role("input", "the values where no update goes"),
+            "output": Role("output", "the input with the updates applied", moved=True),
+            "input": Role("input", "the values where no update goes", moved=True),
             "indices": Role("input", "the tensor that says where updates go"),
-            "updates": Role("input", "the elements to store"),
+            "updates": Role("input", "the elements to store", moved=True),
             "target": Role(
                 "coordinate", "where the update at `at` goes", into="output", over="updates", reads="indices"
             ),
@@ -63,8 +65,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         "The first elements of each line along an axis, in sorted order. NaN is greater than any number; of "
         "equal elements, the first in the line comes first.",
         {
-            "output": Role("output", "the elements"),
-            "input": Role("input", "what is sorted"),
+            "output": Role("output", "the elements", moved=True),
+            "input": Role("input", "what is sorted", moved=True),
             "indices": Role("output", "their positions in their lines"),
             "axis": Role("int", "the dimension along which lines run"),
             "count": Role("int", "the number of elements from each line"),
@@ -75,7 +77,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         "The coordinates of the nonzero elements, in row-major order.",
         {
             "output": Role("output", "the number of nonzero elements"),
-            "input": Role("input", "the elements"),
+            "input": Role("input", "the elements", moved=True),
             "coordinates": Role("output", "one row per coordinate, with its last entries; then zeros"),
         },
     ),

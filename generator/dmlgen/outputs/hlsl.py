@@ -145,10 +145,9 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
 class FormShader(WithTensors):
     """The shader of a scan or an algorithm: its tensors by role, and the operation of a scan."""
 
-    moves = ()
-
     operator: str
     summary: Text
+    moves: tuple[str, ...]
     known: Mapping[str, HlslType]
     role: Mapping[str, ShaderTensor]
     operation: str
@@ -182,6 +181,7 @@ def _form(
     return FormShader(
         operator=operator.name,
         summary=operator.summary,
+        moves=moves(schedule),
         known=hlsl_types(registry),
         role=role,
         operation=schedule.operation,

@@ -58,11 +58,10 @@ class WithTensors:
     def tensors(self) -> tuple[ShaderTensor, ...]:
         raise NotImplementedError
 
-    def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[HlslType]:
-        """The data types of the tensors, of which it also `moves` some, and `others`."""
-        moved = {*self.moves, *moves}
+    def data_types(self, others: Collection[str] = ()) -> list[HlslType]:
+        """The data types of the tensors, and `others`."""
         names = {*others, *(name for tensor in self.tensors for name in tensor.types)}
-        names |= {f"UINT{bits}" for one in self.tensors if one.member in moved for bits in one.bits}
+        names |= {f"UINT{bits}" for one in self.tensors if one.member in self.moves for bits in one.bits}
         return [one for name, one in self.known.items() if name in names]
 
 

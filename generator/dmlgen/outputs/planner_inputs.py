@@ -90,10 +90,11 @@ def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> Plan
     roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
     given = {one.name: roles[one.name] for one in record.fields if one.name in roles}
     tensors = {name: one for name, one in given.items() if isinstance(one, ir.Tensor)}
+    moved = moves(schedule)
     return PlannerInputs(
         record=record.name,
         planner=schedule.form,
-        tensors=tuple(PlannerTensor(name, one) for name, one in tensors.items()),
+        tensors=tuple(PlannerTensor(name, one, one.name in moved) for name, one in tensors.items()),
         lists={},
         values={name: _written(one) for name, one in given.items() if name not in tensors},
         target=schedule.place,

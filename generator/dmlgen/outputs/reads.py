@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dmlgen.catalog import ALGORITHMS
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
@@ -57,14 +58,18 @@ def moves(schedule: Schedule) -> tuple[str, ...]:
 
     None if an element of their type also decides something: in a condition, or as an index.
     """
+    if schedule.form in ALGORITHMS:
+        named = {"output": ir.Tensor(schedule.output), **schedule.roles}
+        moved = (named[name] for name, role in ALGORITHMS[schedule.form].roles.items() if role.moved)
+        return tuple(one.name for one in moved if isinstance(one, ir.Tensor))
     if schedule.value is None or not _copies(schedule.value):
         return ()
     place = [] if schedule.place is None else [schedule.place]
     type_ = schedule.value.type
     if any(load.type == type_ for load in loads([*_deciding(schedule.value), *place])):
         return ()
-    moved = [load.tensor.name for load in loads([schedule.value]) if load.type == type_]
-    return tuple(dict.fromkeys([*moved, schedule.output]))
+    copied = [load.tensor.name for load in loads([schedule.value]) if load.type == type_]
+    return tuple(dict.fromkeys([*copied, schedule.output]))
 
 
 def bits(operator: Operator, schedule: Schedule) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from dmlgen.schedules import schedule_of
 from dmlgen.schedules.schedule import Schedule
 
 SHORT, DOUBLES = "Native16BitShaderOpsSupported", "DoublePrecisionFloatShaderOps"
-MOVING = frozenset({"scatter", "top_k", "nonzero"})  # forms that take all floats as bits
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def _taken_as_bits(operator: Operator, schedule: Schedule | None) -> tuple[str, 
     """The tensors of which only the size of elements matters."""
     if operator.defines is not None and schedule is None:
         return taken_as_bits(operator, operator.defines)
-    if schedule is None or schedule.form in MOVING:
+    if schedule is None:
         return tuple(member.name for member in operator.members if member.is_tensor)
     return (*moves(schedule), *bits(operator, schedule))
 

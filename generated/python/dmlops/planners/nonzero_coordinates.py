@@ -10,7 +10,7 @@ from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.nonzero import Nonzero, plan_nonzero
 
 OPERANDS = [
-    Operand("InputTensor", "INPUT"),
+    Operand("InputTensor", "INPUT", as_bits=True),
     Operand("OutputCountTensor", "OUTPUT_COUNT"),
     Operand("OutputCoordinatesTensor", "OUTPUT_COORDINATES"),
 ]

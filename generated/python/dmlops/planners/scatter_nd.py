@@ -12,10 +12,10 @@ from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.scatter import Scatter, plan_scatter
 
 OPERANDS = [
-    Operand("InputTensor", "INPUT"),
+    Operand("InputTensor", "INPUT", as_bits=True),
     Operand("IndicesTensor", "INDICES"),
-    Operand("UpdatesTensor", "UPDATES"),
-    Operand("OutputTensor", "OUTPUT"),
+    Operand("UpdatesTensor", "UPDATES", as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
 ]
 
 

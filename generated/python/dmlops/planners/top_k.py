@@ -10,8 +10,8 @@ from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.top_k import TopK, plan_top_k
 
 OPERANDS = [
-    Operand("InputTensor", "INPUT"),
-    Operand("OutputValueTensor", "OUTPUT_VALUE"),
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("OutputValueTensor", "OUTPUT_VALUE", as_bits=True),
     Operand("OutputIndexTensor", "OUTPUT_INDEX"),
 ]
 

@@ -13,8 +13,8 @@ from ..gpu.plans.top_k import TopK, plan_top_k
 AXIS_DIRECTION_DECREASING = enums.AxisDirection.DECREASING
 
 OPERANDS = [
-    Operand("InputTensor", "INPUT"),
-    Operand("OutputValueTensor", "OUTPUT_VALUE"),
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("OutputValueTensor", "OUTPUT_VALUE", as_bits=True),
     Operand("OutputIndexTensor", "OUTPUT_INDEX"),
 ]
 

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from .loops import Dimensions, Loop, Loops, across, ceil_div, dimensions, grid, repeats
 from .operands import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .planning import Planning
-from .tensors import check_span, define_tensor
+from .tensors import take_tensors
 
 SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.79 to 1.02, 256 at 0.75 to 1.10
 "threads in a group"
@@ -100,8 +100,7 @@ def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: 
 
 def plan_scan(out: Planning, op: Scan) -> None:
     """One dispatch, or two if lines are cut into segments: the first computes the totals of segments."""
-    check_span(out, op.input)
-    check_span(out, op.output)
+    take_tensors(out, [op.input, op.output], 1)
     source = lines(op.input, op.axis, op.decreasing)
     target = lines(op.output, op.axis, op.decreasing)
     length = op.input.sizes[op.axis]
@@ -143,8 +142,6 @@ def plan_scan(out: Planning, op: Scan) -> None:
     out.define("ITEMS", items)
     out.define("VECTOR", vector)
     out.define("NUM_THREADS", threads)
-    define_tensor(out, op.input)
-    define_tensor(out, op.output)
     out.bind(ScanResources(input=op.input.buffer, totals=totals, output=op.output.buffer))
     out.share()
     for place in range(min(segments, 2)):

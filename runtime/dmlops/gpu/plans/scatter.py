@@ -8,7 +8,7 @@ from .loops import Dimensions, Loop, Words, dimensions, grid, merged_in_order, r
 from .operands import Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
 from .runs import in_runs, lookups_in_runs, run_of
-from .tensors import check_span, define_moved, define_tensor
+from .tensors import take_tensors
 
 SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 512 at 0.97, 1024 at 0.93
 "threads in a group"
@@ -77,10 +77,6 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
     besides; if elements are few, one thread group does everything. Runs of elements that are moved together
     are treated as one.
     """
-    check_span(out, op.input)
-    check_span(out, op.indices)
-    check_span(out, op.updates)
-    check_span(out, op.output)
     movement = op.movement
     outputs = merged_in_order(
         [
@@ -104,10 +100,7 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
     out.define("RANK", len(outputs))
     out.define("UPDATES_RANK", len(updates))
     out.define("LOOKUPS", len(lookups))
-    define_moved(out, op.input._replace(bits=run * op.input.bits))
-    define_tensor(out, op.indices)
-    define_moved(out, op.updates._replace(bits=run * op.updates.bits))
-    define_moved(out, op.output._replace(bits=run * op.output.bits))
+    take_tensors(out, [op.input, op.indices, op.updates, op.output], run)
     updated, all_elements = repeats(updates), repeats(outputs)
     is_alone = max(span, updated) <= SCATTER_ALONE
     are_few = not is_alone and times(updated, SCATTER_FEW) <= all_elements

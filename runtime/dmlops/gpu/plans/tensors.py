@@ -44,18 +44,18 @@ def check_type(out: Planning, bits: int, is_float: bool) -> None:
 
 
 def define_tensor(out: Planning, tensor: Tensor) -> None:
-    """The macro of a tensor's type; elements taken as bits are unsigned integers."""
-    if tensor.as_bits:
-        define_moved(out, tensor)
-    else:
-        check_type(out, tensor.bits, tensor.is_float)
-        out.define_text(f"{tensor.macro}_TYPE", tensor.type_name)
+    """The macro of a tensor's type; elements taken as bits are unsigned integers of up to 128 bits."""
+    check_type(out, tensor.bits, tensor.is_float and not tensor.as_bits)
+    type_name = unsigned_name(tensor.bits) if tensor.as_bits else tensor.type_name
+    out.define_text(f"{tensor.macro}_TYPE", type_name)
 
 
-def define_moved(out: Planning, tensor: Tensor) -> None:
-    """The macro of the type of a tensor whose elements are only moved, up to 128 bits each."""
-    check_type(out, tensor.bits, False)
-    out.define_text(f"{tensor.macro}_TYPE", unsigned_name(tensor.bits))
+def take_tensors(out: Planning, tensors: Tensors, run: int) -> None:
+    """Defines the types of tensors, of which runs of raw bits are moved as one; rejects those that shaders
+    cannot address."""
+    for tensor in tensors:
+        check_span(out, tensor)
+        define_tensor(out, tensor._replace(bits=run * tensor.bits if tensor.as_bits else tensor.bits))
 
 
 def unsigned_name(bits: int) -> str:

@@ -19,7 +19,7 @@ from .loops import (
 )
 from .operands import PLACEHOLDER, Buffer, Groups, Read, Tensor, Written
 from .planning import Planning
-from .tensors import check_span, define_moved, define_tensor
+from .tensors import take_tensors
 
 TOP_K_SHORTEST = 128  # NVIDIA H200: selecting from lines of 128 has 0.5 to 1.8, of 256 and 512 1.5 to 3.1
 "elements of a line up to which it is sorted even if few are wanted"
@@ -96,16 +96,11 @@ class Division(NamedTuple):
 
 def plan_top_k(out: Planning, op: TopK) -> None:
     """Selects where few elements of a line are wanted, else sorts."""
-    check_span(out, op.input)
-    check_span(out, op.output)
-    check_span(out, op.indices)
+    take_tensors(out, [op.input, op.output, op.indices], 1)
     bits, length = op.input.bits, op.input.sizes[op.axis]
     out.define("LARGEST", int(op.largest))
     out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
     out.define_text("ELEMENT_TYPE", op.input.type_name)
-    define_moved(out, op.input)
-    define_moved(out, op.output)
-    define_tensor(out, op.indices)
     loops = across([op.input, op.output, op.indices], op.axis)
     out.define("RANK", len(loops))
     tile = TILE_BYTES // key_bytes(op)
