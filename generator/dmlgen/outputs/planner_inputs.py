@@ -112,16 +112,16 @@ def _of_definition(registry: Registry, operator: Operator, plans: Plans) -> Plan
         record="Definition",
         planner="definition",
         tensors=tuple(
-            PlannerTensor("tensors", one.node, one.member in shader.moves, one.member in shader.held)
+            PlannerTensor("tensors", one.node, one.member in shader.moves, one.member in shader.printer.held)
             for one in shader.tensors
         ),
         lists={
             "kept_sizes": [_written(sizes[one.member]) for one in shader.kept],
-            **_lists(shader.constants, "bound"),
+            **_lists(shader.printer.constants, "bound"),
         },
         values={path: _written(node) for path, node in shader.operands.items()},
         static=static_of(shader, plans),
-        fused=shader.fused,
+        fused=shader.printer.fused,
         each=next(iter(eaches), ""),
     )
 

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from dmlgen.analysis.keyed import Keyed, keyed
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
-from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.printer import ATOM
 from dmlgen.outputs.hlsl_activation import ActivationText, activations_of
-from dmlgen.outputs.hlsl_constants import Constants
 from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
 from dmlgen.outputs.hlsl_definition.forms import PASSES
@@ -74,32 +72,32 @@ class Pass:
 
 @dataclass(frozen=True)
 class HlslDefinition(WithTensors):
-    """A definition as HLSL: what its shader prints, and what planners have of it."""
+    """A definition as HLSL: what its shader prints, and what planners have of it.
+
+    `printer` has printed all values, and has what they need. `form`: a faster way to compute an intermediate
+    tensor, as one of the passes, or after them outputs. `precise_kinds`: bit mask of the activations that
+    must be computed with `precise`.
+    """
 
     operator: str
     summary: Text
     moves: tuple[str, ...]  # tensors whose elements are treated as raw bits
-    inputs: tuple[ShaderTensor, ...]
-    outputs: tuple[ShaderTensor, ...]
-    held: tuple[str, ...]
     known: Mapping[str, HlslType]
-    quantized: frozenset[str]  # tensors to whose type numbers are quantized
-    kept: tuple[Kept, ...]
+    printer: ShaderPrinter
     passes: tuple[Pass, ...]
-    fast: FormPass | None  # after them, a faster way to compute the outputs, or intermediate tensors
-    constants: Constants
-    texts: tuple[str, ...]
-    fused: str  # the member with activations
+    form: FormPass | None
     activations: tuple[ActivationText, ...]
-    precise_kinds: int  # bit mask of those that must be computed with `precise`
+    precise_kinds: int
     functions: FunctionTexts  # of the library
-    of_vectors: tuple[str, ...]  # of these, those that vectors also need
-    max_rank: int
-    longest: int  # list
 
     @property
     def tensors(self) -> tuple[ShaderTensor, ...]:
-        return (*self.inputs, *self.outputs)
+        return (*self.printer.inputs, *self.printer.outputs)
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """The intermediate tensors; rows need none."""
+        return tuple(self.printer.kept.values()) if self.passes else ()
 
     @property
     def vector(self) -> VectorAxis | None:
@@ -109,43 +107,28 @@ class HlslDefinition(WithTensors):
     @property
     def is_precise(self) -> bool:
         """Whether anything that it computes is `precise`."""
-        return self.functions.is_precise or any("precise " in text for text in self.texts)
-
-    @property
-    def zeros(self) -> tuple[str, ...]:
-        """The macros that are 0 in passes whose planner does not define them."""
-        return tuple(name for form in (self.fast, self.within) if form is not None for name in form.zeros)
+        return self.functions.is_precise or any("precise " in text for text in self.printer.texts)
 
     @property
     def may_be_double(self) -> bool:
         """Whether floats may be computed in double precision: where an output may be FLOAT64."""
-        return any("double" in tensor.values for tensor in self.outputs)
+        return "double" in self.printer.reals
 
     @property
     def writes_pairs(self) -> bool:
         """Whether a thread may write two elements: where all passes follow the definition."""
-        return self.fast is None and self.within is None and self.vector is None
-
-    @property
-    def within(self) -> FormPass | None:
-        """A faster way to compute an intermediate tensor, as one of the passes."""
-        return next((one.form for one in self.passes if one.form is not None), None)
+        return self.form is None and self.vector is None
 
     @property
     def forms(self) -> tuple[FormPass, ...]:
-        """The passes of faster ways, including those that only some descriptions take."""
-        ways = (self.within, self.fast)
-        return tuple(one for way in ways if way is not None for one in way.whole)
-
-    @property
-    def has_scratch(self) -> bool:
-        """Whether there is a scratch buffer."""
-        return bool(self.kept) or (self.fast is not None and bool(self.fast.scratch))
+        """The passes of the faster way, including those that only some descriptions take."""
+        return () if self.form is None else self.form.whole
 
     @property
     def scratch(self) -> str:
-        """The type of its entries."""
-        return next((one.scratch for one in (self.fast, self.within) if one and one.scratch), "uint")
+        """The type of the entries of the scratch buffer, "" if there is none."""
+        own = "" if self.form is None else self.form.scratch
+        return own or ("uint" if self.kept else "")
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
@@ -157,9 +140,11 @@ class HlslDefinition(WithTensors):
         """The tensors whose sizes are constants: those that are read, to which coordinates are clamped, and
         those whose sizes a value needs."""
         vectors = "" if self.vector is None else self.vector.output
-        read = {one.member for one in self.inputs} | {*self.held, vectors} if self.passes else set()
-        used = self.constants.used
-        return tuple(one for one in self.tensors if one.member in read or f"{one.local}Sizes" in used)
+        read = {one.member for one in self.printer.inputs} | {*self.printer.held, vectors}
+        used = self.printer.constants.used
+        return tuple(
+            one for one in self.tensors if (self.passes and one.member in read) or f"{one.local}Sizes" in used
+        )
 
     @property
     def sizes_and_strides(self) -> tuple[str, ...]:
@@ -184,25 +169,23 @@ def text(shader: HlslDefinition, templates: Templates) -> bytes:
 def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | None = None) -> Params:
     """The constants of the shader's passes, or those of a fast form, which has none for intermediate tensors;
     lists fill two vectors each."""
-    kept, of_kinds = shader.kept if form is None else (), shader.constants.known
+    kept, constants = shader.kept if form is None else (), shader.printer.constants
     firsts = [Declaration("int", f"{one.name}First") for one in kept]
-    forms = [one for one in (shader.within, shader.fast) if one is not None]
-    own_lists = [name for one in forms for name in one.lists]
-    own_scalars = [Declaration("int", name) for one in forms for name in one.scalars]
-    divisors = [one.name for one in shader.constants.divisors.values()]
+    own_lists, own_scalars = ((), ()) if shader.form is None else (shader.form.lists, shader.form.scalars)
+    divisors = [one.name for one in constants.divisors.values()]
     activations = [Declaration("Activation", "activations", "ACTIVATION_COUNT")] if shader.activations else []
     own = {
         "lists": [
-            *lists_of(*shader.sizes_and_strides, *(one.name for one in of_kinds("ints", "floats"))),
+            *lists_of(*shader.sizes_and_strides, *(one.name for one in constants.known("ints", "floats"))),
             *lists_of(*divisors, *(f"{one.name}Sizes" for one in kept), *own_lists),
         ],
         "activations": activations,
         "strides": [],
-        "elements": [Declaration("uint2", one.name) for one in of_kinds("element")],
+        "elements": [Declaration("uint2", one.name) for one in constants.known("element")],
         "scalars": [
             *firsts,
-            *own_scalars,
-            *(Declaration(one.kind, one.name) for one in of_kinds("int", "float")),
+            *(Declaration("int", name) for name in own_scalars),
+            *(Declaration(one.kind, one.name) for one in constants.known("int", "float")),
         ],
     }
     if form is None:
@@ -220,41 +203,28 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     assert defines is not None
     taken = frozenset() if functions is None else functions.names
     printer = ShaderPrinter(registry, operator, forms, taken)
-    is_by_rows = any(isinstance(one, Rows) for one in forms)
-    passes = [] if is_by_rows else _own_passes(printer, operator, defines)
-    faster = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
-    fast = next(faster, None)
+    passes = [] if printer.form(Rows) is not None else _own_passes(printer, operator, defines)
+    ways = [one.form for one in passes if one.form is not None]
+    ways += (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
+    form = next(iter(ways), None)
     reals = printer.reals
     activations = (
         activations_of(registry, operator, "REAL", reals, "activation.parameter") if printer.fused else ()
     )
-    tensors = printer.tensors
     called = merged_calls(printer.called, *(one.called for one in activations))
-    types = {value for tensor in tensors.values() for value in tensor.values}
-    types |= {"float", "int", "int64_t"}
+    types = {"float", "int", "int64_t"}.union(*(one.values for one in printer.tensors.values()))
+    short = "" if form is None else form.in_float16
     return HlslDefinition(
         operator=operator.name,
         summary=operator.summary,
         moves=taken_as_bits(operator, defines),
-        inputs=printer.inputs,
-        outputs=printer.outputs,
-        held=tuple(printer.held),
         known=hlsl_types(registry),
-        quantized=frozenset(printer.quantized),
-        kept=() if is_by_rows else tuple(printer.kept.values()),
+        printer=printer,
         passes=tuple(passes),
-        fast=fast,
-        constants=printer.constants,
-        texts=tuple(printer.texts),
-        fused=printer.fused,
+        form=form,
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, reals),
-        of_vectors=tuple(name for name in ("Max", "Min") if name in called) if printer.vectorized else (),
-        functions=FunctionTexts()
-        if functions is None
-        else functions.closure(called, types, "" if fast is None else fast.in_float16, types),
-        max_rank=MAX_RANK,
-        longest=printer.longest,
+        functions=FunctionTexts() if functions is None else functions.closure(called, types, short, types),
     )
 
 

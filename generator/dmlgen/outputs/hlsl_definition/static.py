@@ -44,7 +44,7 @@ Static: TypeAlias = Mapping[str, StaticField]
 
 def static_of(shader: HlslDefinition, plans: Plans) -> Static:
     """These fields for the shader of a definition."""
-    constants = shader.constants
+    constants = shader.printer.constants
     known_lists = constants.known("ints", "floats")
     lists = [*shader.sizes_and_strides, *(one.name for one in known_lists)]
     tensors = [one.member for one in shader.tensors]
@@ -60,7 +60,7 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
         "boxes": sum(1 << n for n, one in enumerate(known_lists) if one.name in constants.boxes),
         "divisors": list(map(lists.index, constants.divisors)),
         "bounds": [one.macro for one in constants.known("bound")],
-        "is_fused": bool(shader.fused),
+        "is_fused": bool(shader.activations),
         "writes_pairs": shader.writes_pairs,
         "activations": [one.value for one in shader.activations],
         "kept": [
