@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
 from dmlgen.outputs.c_inputs import InputCode
 from dmlgen.outputs.c_rules import ProgramView
-from dmlgen.outputs.hlsl_definition.static import Static, StaticField
+from dmlgen.outputs.hlsl_definition.static import Static
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_types import hlsl_type
 from dmlgen.outputs.planner_inputs import PlannerInputs, PlannerTensor, planner_inputs
@@ -87,6 +88,7 @@ class PlannersView:
 class DispatchView:
     """The inputs of planners, with the most and longest lists."""
 
+    static: Record  # of the constants of definitions' shaders
     shaders: Mapping[str, ShaderView]
     activations: tuple[Operator, ...]  # those with parameters that can be fused
     apart: tuple[Operator, ...]  # activations that may run in their own shader
@@ -104,9 +106,9 @@ class DispatchView:
     @property
     def with_same_constants(self) -> dict[str, str]:
         """The first operator whose shader has the same constants, by the names of all with a definition."""
-        first: dict[tuple[StaticField, ...], str] = {}
+        first: dict[tuple[tuple[str, Any], ...], str] = {}
         return {
-            name: first.setdefault(tuple(one.static.values()), name)
+            name: first.setdefault(tuple(one.static.items()), name)
             for name, one in self.shaders.items()
             if one.static is not None
         }
@@ -118,6 +120,7 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
     left = {name for part in parts.values() for name in part.left}
     _check_capacities(registry, plans, shaders)
     return DispatchView(
+        static=plans.record("DefinitionShader"),
         shaders=shaders,
         activations=_activations(registry),
         apart=tuple(operator for operator in registry.operators if operator.name in left),
@@ -225,7 +228,7 @@ def _left(registry: Registry, operator: Operator, inputs: PlannerInputs) -> tupl
     """The activations that can be fused into an operator but run in their own shader."""
     if inputs.static is None or not inputs.fused or operator.member[inputs.fused].count is not None:
         return ()
-    taken = inputs.static["activations"].values
+    taken = inputs.static["activations"]
     return tuple(name for name in registry.fusable(operator) if registry.operator[name].value not in taken)
 
 

@@ -10,7 +10,6 @@ from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import free, python_variable
-from dmlgen.outputs.hlsl_definition.static import Static
 from dmlgen.outputs.hlsl_names import word
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.planner_inputs import (
@@ -49,7 +48,7 @@ class PlannerView:
 
     inputs: PlannerInputs
     imports: Mapping[str, Sequence[str]]  # by the planners' module that defines them
-    static: Static
+    static: Record  # the type of its constants
     operands: tuple[str, ...]
     constants: Assignments
     assignments: Assignments
@@ -90,12 +89,11 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
         texts["movement"] = 'movement_of(desc, target, "{}", "{}")'.format(*inputs.movement)
     record = plans.record(inputs.record)
     fields = {one.name: _value(one.type, one.name, texts, nodes) for one in record.fields}
-    static = {name: one for name, one in (inputs.static or {}).items() if not one.is_empty}
     imports = {"operands": ["NONE"]}  # what is not used is left out
     for name in (*sorted(one.name for one in plans.records), f"plan_{inputs.planner}"):
         imports.setdefault(plans.home[name], []).append(name)
     options = {
-        "shader": "SHADER" if static else "",
+        "shader": "SHADER" if inputs.static else "",
         "fused": f'"{inputs.fused}"' if inputs.fused else "",
         "each": f'"{inputs.each}"' if inputs.each else "",
         "constants": "CONSTANTS" if inputs.constants else "",
@@ -104,7 +102,7 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
     return PlannerView(
         inputs=inputs,
         imports=dict(sorted(imports.items())),
-        static=static,
+        static=plans.record("DefinitionShader"),
         operands=tuple(_operand(operator, one) for one in inputs.tensors),
         constants=constants_of(printer, functions),
         assignments=tuple(printer.assignments),

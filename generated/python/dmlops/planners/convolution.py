@@ -27,7 +27,6 @@ SHADER = DefinitionShader(
     boxes=64,
     divisors=[9, 13],
     bounds=["DIMS", "PADS_OUTPUT"],
-    is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(1, 0, 3, 1),
     contraction=ContractionPass(2, 1, 0, 3),

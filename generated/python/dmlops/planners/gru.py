@@ -27,7 +27,6 @@ SHADER = DefinitionShader(
     optional=248,
     sized=63,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
-    is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sums=[
         SumsPass(2, 1, 0, 0, 1, 10, 5), SumsPass(3, 2, -1, 8, 3, 8, 4), SumsPass(4, 2, -1, 4, 2, 8, 4),

@@ -29,7 +29,6 @@ SHADER = DefinitionShader(
     sized=255,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"],
     bounds=["COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"],
-    is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sums=[SumsPass(3, 1, 0, 0, 1, 10, 5), SumsPass(4, 2, -1, 4, 4, 8, 4)],
 )

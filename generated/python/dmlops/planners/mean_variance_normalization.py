@@ -14,7 +14,6 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, Row
 
 SHADER = DefinitionShader(
     optional=6,
-    is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     rows=RowsPass(0, 0, 7, 0, 8, 0, 4, 1, 0),
 )

@@ -80,7 +80,7 @@ def define_activations(out: Planning, op: Definition, shader: DefinitionShader) 
         words.append(activation.parameter0)
         words.append(activation.parameter1)
         words.append(0)
-    while shader.is_fused and len(words) < 4:
+    while len(shader.activations) > 0 and len(words) < 4:
         words.append(0)
     return Fused(words, kinds)
 
@@ -100,7 +100,7 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
     for place in shader.divisors:
         lists.extend([reciprocal_of(divisor) for divisor in lists[8 * place : 8 * place + 8]])
     fused = define_activations(out, op, shader)
-    if shader.is_fused:
+    if len(shader.activations) > 0:
         out.define("ACTIVATION_COUNT", max(len(op.activations), 1))
         out.define("ACTIVATION_KINDS", fused.kinds)
     scalars: Words = []

@@ -160,7 +160,6 @@ class DefinitionShader(NamedTuple):
     boxes: int = 0
     divisors: Sequence[int] = ()
     bounds: Sequence[str] = ()
-    is_fused: bool = False
     writes_pairs: bool = False
     activations: Sequence[int] = ()
     map: MapPass = MapPass()

@@ -83,7 +83,7 @@ def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     for place, bound in enumerate(op.bounds):
         out.define(shader.bounds[place], bound)
     scalars: Words = [integer(out, number) for number in op.numbers]
-    if shader.is_fused:
+    if len(shader.activations) > 0:
         fused = define_activations(out, op, shader)
         out.define("ACTIVATION", fused.words[0])
         scalars.extend(fused.words[1:3])
