@@ -11,7 +11,7 @@ from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, matrices_of, side_vector
 from .operands import NONE, is_float16
 from .planning import Planning
-from .product import Product, plan_product, product_of
+from .product import plan_product, product_of
 from .skinny import plan_skinny
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
@@ -41,12 +41,6 @@ def float_tiles(depth: int) -> Tiles:
     ]
 
 
-def float_product(found: Matrices) -> Product:
-    """The tile, and k split into parts."""
-    rates = Rates(FLOAT_RATE, 210, 47, 4, 1)  # NVIDIA H200, fitted
-    return product_of(choose_tile(found, float_tiles(found.depth), rates, True), found, found, False)
-
-
 def cooperative_tiles() -> Tiles:
     """The candidates.
 
@@ -67,15 +61,6 @@ def cooperative_tiles() -> Tiles:
     ]
 
 
-def cooperative_product(found: Matrices) -> Product:
-    """The tile, k split into parts, and factors in vectors of up to eight."""
-    rates = Rates(COOPERATIVE_RATE, 229, 32, 2, 1)  # NVIDIA H200, fitted
-    left = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
-    right = side_vector(found.right, found.column_axis, found.columns, found.depth, 8)
-    factors = found._replace(left=found.left._replace(vector=left), right=found.right._replace(vector=right))
-    return product_of(choose_tile(found, cooperative_tiles(), rates, True), found, factors, True)
-
-
 def suits_cooperative_matrix(out: Planning, op: Contraction, found: Matrices) -> bool:
     """Whether the device has cooperative matrices, both factors are float16, and there is enough work."""
     are_float16 = is_float16(op.left) and is_float16(op.right)
@@ -92,12 +77,19 @@ def plan_products(out: Planning, op: Contraction) -> bool:
 
 
 def plan_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
-    """Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too
+    """Chooses the tile, of cooperative matrices where these suit, and the parts of k. False if there is too
     little to compute."""
-    if suits_cooperative_matrix(out, op, found):
-        plan_product(out, op, cooperative_product(found))
-    elif found.is_worth:
-        plan_product(out, op, float_product(found))
-    else:
+    if not found.is_worth:
         return False
+    is_cooperative, factors = suits_cooperative_matrix(out, op, found), found
+    tiles, rates = float_tiles(found.depth), Rates(FLOAT_RATE, 210, 47, 4, 1)  # NVIDIA H200, fitted
+    if is_cooperative:
+        left = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
+        right = side_vector(found.right, found.column_axis, found.columns, found.depth, 8)
+        factors = found._replace(
+            left=found.left._replace(vector=left), right=found.right._replace(vector=right)
+        )
+        tiles, rates = cooperative_tiles(), Rates(COOPERATIVE_RATE, 229, 32, 2, 1)  # NVIDIA H200, fitted
+    chosen = choose_tile(found, tiles, rates, True)
+    plan_product(out, op, product_of(chosen, found, factors, is_cooperative))
     return True
