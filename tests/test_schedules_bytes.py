@@ -17,22 +17,17 @@ import dmlops
 from cooperative_matrix_apart import taken_apart
 from dmlops import TensorDesc, gpu
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import gemm_view, sliding, tile_cost
+from dmlops.gpu.plans import gemm_view, tile_cost
 from dmlops.gpu.plans import int8_product as of_bytes
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device, run_in_guard_zones
 from gpu_results import check_results
 from tensors import last, of
+from test_schedules_contraction import passes, tiles_of_any_size
 from test_schedules_sliding import in_blocks
 
-__all__ = ["device"]
-
-
-@pytest.fixture(autouse=True)
-def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles of convolutions that are small enough for a test; windows would slide there."""
-    monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
+__all__ = ["device", "tiles_of_any_size"]  # fixtures
 
 
 F, S, U = "FLOAT32", "INT8", "UINT8"
@@ -133,10 +128,6 @@ LARGE = convolution(of(S, 1, 256, 96, 96), of(S, 256, 256, 3, 3))
 
 IN_PARTS = {"in parts", "in parts, odd", "a window, in parts", "a window, in parts, odd"}
 UNITS, DOTS = Capability.COOPERATIVE_MATRIX_INT8, Capability.DOT_PRODUCTS
-
-
-def passes(desc: Any) -> list[int]:
-    return [one.defines["PASS"] for one in gpu.plan(desc).dispatches]
 
 
 def multiplying(desc: Any, capabilities: Capability = NO_CAPABILITIES) -> dict[str, Any]:

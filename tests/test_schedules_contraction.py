@@ -193,34 +193,22 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
         check(device, SPREAD[f"backward, {name}"], FilterTensor=np.inf)
 
 
-@pytest.mark.parametrize(
-    "tile",
-    [
-        Tile(16, 32, 8, 16, 32, 4, 80),
-        Tile(128, 32, 16, 32, 32, 4, 80),
-        Tile(32, 32, 32, 16, 32, 1, 80),
-        Tile(32, 64, 16, 16, 32, 3, 80),
-        Tile(32, 128, 16, 16, 64, 4, 80),
-        Tile(64, 64, 16, 32, 32, 5, 80),
-        Tile(64, 64, 16, 32, 64, 8, 80),
-        Tile(64, 128, 16, 32, 64, 3, 80),
-        Tile(128, 128, 16, 32, 64, 2, 80),
-    ],
-)
-def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "float_tiles", lambda *given: [tile])
+TILES = [  # rows, columns and depth, and rows and columns of a wave
+    (16, 32, 8, 16, 32), (128, 32, 16, 32, 32), (32, 32, 32, 16, 32), (32, 64, 16, 16, 32),
+    (32, 128, 16, 16, 64), (64, 64, 16, 32, 32), (64, 64, 16, 32, 64), (64, 128, 16, 32, 64),
+    (128, 128, 16, 32, 64),
+]  # fmt: skip
+WINDOW_TILES = [(32, 64, 32, 16, 32), (32, 128, 16, 16, 64), (64, 128, 16, 32, 64)]
+
+
+@pytest.mark.parametrize("numbers", TILES)
+def test_all_tiles_do_so_too(numbers: Any, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction, "float_tiles", lambda *given: [Tile(*numbers, 4, 80)])
     check(device, product(of("FLOAT32", 132, 20), of("FLOAT32", 20, 140), of("FLOAT32", 132, 140)))
 
 
-@pytest.mark.parametrize(
-    "tile",
-    [
-        Tile(32, 64, 32, 16, 32, 5, 80),
-        Tile(32, 128, 16, 16, 64, 3, 80),
-        Tile(64, 128, 16, 32, 64, 4, 80),
-    ],
-)
-def test_all_tiles_of_windows_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(implicit_gemm, "float_window_tiles", lambda *given: [tile])
+@pytest.mark.parametrize("numbers", WINDOW_TILES)
+def test_all_tiles_of_windows_do_so_too(numbers: Any, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(implicit_gemm, "float_window_tiles", lambda *given: [Tile(*numbers, 4, 80)])
     for window in (WINDOWS["in parts"], SPREAD["backward, in parts"]):
         check(device, window)
