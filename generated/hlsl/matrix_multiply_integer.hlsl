@@ -647,10 +647,12 @@ static uint lane;  // the thread in its wave
 #define MultiplyAdd(left, right, sum) MultiplyAddSigned(left, right, sum, 15)  // all signed
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
-// After the k-loop, shared memory holds 16 x 16 sums of each wave, in lines padded to avoid bank conflicts.
 static const uint matrixProducts = 32;  // k of one matrix multiplication
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
-static const uint sumPitch = sumsDown == 4 ? 5 : 6, sumSize = 16 * sumPitch, sumsSize = NUM_THREADS / 32 * sumSize;
+// After the k-loop, shared memory holds 16 rows of each wave's sums, in lines padded to avoid bank conflicts: columns
+// if sumsDown is 4, else rows.
+static const uint sumLines = sumsDown == 4 ? WAVE_COLUMNS : 16, sumFours = WAVE_COLUMNS * 4 / sumLines;  // of a line
+static const uint sumPitch = sumFours + (sumsDown == 4 ? 1 : 2), sumsSize = NUM_THREADS / 32 * sumLines * sumPitch;
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
 // Sums of the bytes of a tile's rows, and after these of its columns, which follow them in shared memory; a thread adds
@@ -739,41 +741,37 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-// The line of a matrix, in shared memory, and which four of its sums a lane stores in turn n: four neighboring lanes
-// have a line.
-#define LINE(n) ((n) * 8 + lane / 4)
-#define FOUR(n) (lane % 4)
+// Which of a wave's lines of sums a lane stores in turn n, and which four sums of it
+#define LINE(n) (((n) * 32 + lane) / sumFours)
+#define FOUR(n) (((n) * 32 + lane) % sumFours)
 
-// Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory, matrix
-// by matrix, stored by columns if sumsDown is 4, else by rows.
+// Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory.
+// Unrolled, the instructions of a long epilogue would not fit a multiprocessor's cache.
 void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint own = wave * sumSize;
-    uint i, j, n;
+    const uint own = wave * sumLines * sumPitch;
     GroupBarrier();
+    Four four = FourAt(number, left + waveLeft + FOUR(0) * 4, end);  // in rows, a lane has the same columns each turn
+    const ZeroPoints points = ZeroPointsAt(four, waveLeft + FOUR(0) * 4);
     [unroll]
-    for (j = 0; j < totalsAcross; j++)
+    for (uint i = 0; i < totalsDown; i++)
     {
-        Four four[2];  // columns of a lane, the same ones unless OUTPUT_DOWN
+        WaveBarrier();
         [unroll]
-        for (n = 0; n < 2; n++)
-            four[n] = FourAt(number, left + waveLeft + j * 16 + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4), end);
-        const ZeroPoints points = ZeroPointsAt(four[0], waveLeft + j * 16 + FOUR(0) * 4);
-        [unroll]
-        for (i = 0; i < totalsDown; i++)
+        for (uint j = 0; j < totalsAcross; j++)
+            PutSums(own + (sumsDown == 4 ? j * 16 * sumPitch : j * 4), totals[i][j]);
+        WaveBarrier();
+        [loop]
+        for (uint n = 0; n < WAVE_COLUMNS / 8; n++)
         {
-            WaveBarrier();
-            PutSums(own, totals[i][j]);
-            WaveBarrier();
-            for (n = 0; n < 2; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
-            {
-                const int4 sums = asint(LoadShared(tiles[own + LINE(n) * sumPitch + FOUR(n)], NON_PRIVATE));
-                const uint row = waveTop + i * 16 + (sumsDown == 4 ? FOUR(n) * 4 : LINE(n));
-                const uint column = waveLeft + j * 16 + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4);
-                StoreFour(part, number, top + row, left + column, four[n],
-                    WithoutZeroPoints(four[0], points, part, top + row, row, sums));
-            }
+            const int4 sums = asint(LoadShared(tiles[own + LINE(n) * sumPitch + FOUR(n)], NON_PRIVATE));
+            const uint row = waveTop + i * 16 + (sumsDown == 4 ? FOUR(n) * 4 : LINE(n));
+            const uint column = waveLeft + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4);
+            if (sumsDown == 4)
+                four = FourAt(number, left + column, end);
+            StoreFour(part, number, top + row, left + column, four,
+                WithoutZeroPoints(four, points, part, top + row, row, sums));
         }
     }
 }

@@ -1632,11 +1632,7 @@ DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dm
 DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Product* result);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
@@ -3742,23 +3738,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     return;
 }
 
-/* The tile, and k split into parts. */
-DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Product* result) {
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 225;
-    rates.latency = 210;
-    rates.alone = 47;
-    rates.element = 4;
-    rates.taps = 1;
-    dmlops_plan_Tile_12 made_1;
-    dmlops_plan_float_tiles(planning, found->depth, &made_1);
-    dmlops_plan_Choice made_2;
-    dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &made_2);
-    dmlops_plan_product_of(planning, &made_2, found, found, 0, result);
-    return;
-}
-
 /* The candidates. Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast
    on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of
    64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a
@@ -3841,36 +3820,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     return;
 }
 
-/* The tile, k split into parts, and factors in vectors of up to eight. */
-DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Product* result) {
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 3750;
-    rates.latency = 229;
-    rates.alone = 32;
-    rates.element = 2;
-    rates.taps = 1;
-    int64_t left = dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth, 8);
-    int64_t right = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns, found->depth,
-        8);
-    dmlops_plan_Side made_1;
-    made_1 = found->left;
-    made_1.vector = left;
-    dmlops_plan_Side made_2;
-    made_2 = found->right;
-    made_2.vector = right;
-    dmlops_plan_Matrices factors;
-    factors = *found;
-    factors.left = made_1;
-    factors.right = made_2;
-    dmlops_plan_Tile_12 made_3;
-    dmlops_plan_cooperative_tiles(planning, &made_3);
-    dmlops_plan_Choice made_4;
-    dmlops_plan_choose_tile(planning, found, &made_3, &rates, 1, &made_4);
-    dmlops_plan_product_of(planning, &made_4, found, &factors, 1, result);
-    return;
-}
-
 /* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
@@ -3889,23 +3838,55 @@ DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_p
     return dmlops_plan_skinny(planning, op, &found) || dmlops_plan_tiles(planning, op, &found);
 }
 
-/* Tiles of cooperative matrices where these suit,
-    else of ordinary arithmetic. False if there is too little to compute. */
+/* Chooses the tile, of cooperative matrices where these suit, and the parts of k. False if there is too little to
+   compute. */
 DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
-    if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
-        dmlops_plan_Product made_1;
-        dmlops_plan_cooperative_product(planning, found, &made_1);
-        dmlops_plan_product(planning, op, &made_1);
-    } else {
-        if (found->is_worth) {
-            dmlops_plan_Product made_2;
-            dmlops_plan_float_product(planning, found, &made_2);
-            dmlops_plan_product(planning, op, &made_2);
-        } else {
-            return 0;
-        }
+    if (!found->is_worth) {
+        return 0;
     }
+    int is_cooperative = dmlops_plan_suits_cooperative_matrix(planning, op, found);
+    dmlops_plan_Matrices factors;
+    factors = *found;
+    dmlops_plan_Tile_12 tiles;
+    dmlops_plan_float_tiles(planning, found->depth, &tiles);
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 225;
+    rates.latency = 210;
+    rates.alone = 47;
+    rates.element = 4;
+    rates.taps = 1;
+    if (is_cooperative) {
+        int64_t left = dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth, 8);
+        int64_t right = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns,
+            found->depth, 8);
+        dmlops_plan_Side made_1;
+        made_1 = found->left;
+        made_1.vector = left;
+        dmlops_plan_Side made_2;
+        made_2 = found->right;
+        made_2.vector = right;
+        dmlops_plan_Matrices made_3;
+        made_3 = *found;
+        made_3.left = made_1;
+        made_3.right = made_2;
+        factors = made_3;
+        dmlops_plan_Tile_12 made_4;
+        dmlops_plan_cooperative_tiles(planning, &made_4);
+        DMLOPS_COPY(&tiles, &made_4);
+        dmlops_plan_Rates made_5;
+        made_5.arithmetic = 3750;
+        made_5.latency = 229;
+        made_5.alone = 32;
+        made_5.element = 2;
+        made_5.taps = 1;
+        rates = made_5;
+    }
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, found, &tiles, &rates, 1, &chosen);
+    dmlops_plan_Product made_6;
+    dmlops_plan_product_of(planning, &chosen, found, &factors, is_cooperative, &made_6);
+    dmlops_plan_product(planning, op, &made_6);
     return 1;
 }
 

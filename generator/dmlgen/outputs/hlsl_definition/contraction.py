@@ -11,7 +11,6 @@ from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import WINDOW, SlidingPass, few_rows
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.plans.params import Declaration
-from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.contraction import Contraction
 
 TAPS = ("channels", "ownChannels", "leftFirst", "leftMatrixStep")
@@ -49,11 +48,6 @@ class ContractionPasses(FormPasses):
     def type(self) -> str:
         """The type of the sums."""
         return "int" if self.contraction.of_bytes else "float"
-
-    @property
-    def reads_more(self) -> bool:
-        """Whether the element depends on other tensors besides the factors, such as scales or a bias."""
-        return bool(loads_of(self.contraction.value))
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
