@@ -55,7 +55,7 @@ def static_of_map(
 
 
 def _static(plans: Plans, known: Mapping[str, Any], places: Mapping[str, int]) -> Static:
-    """What is `known`, in the order of the fields; for a record it is a list of one."""
+    """The fields that are `known`, in their order; a record is known as a list of one."""
     return {
         field.name: _value(field.type, found[0] if isinstance(field.type, Record) else found, places)
         for field in plans.record("DefinitionShader").fields
