@@ -50,8 +50,6 @@ def word(node: ir.Expr) -> str:
             return word(item)
         case ir.Call(function=name):
             return name
-        case ir.Reduce(kind="any" | "all" as kind, body=body):
-            return kind.capitalize() + word(body)
         case ir.Compare():
             return "Is" + word(node.right)
         case ir.EnumValue(name=name):

@@ -85,22 +85,16 @@ class HlslPrinter(NumberPrinter):
             case ir.Compare(op, left, right):
                 inner = COMPARISON + 1
                 return f"{self.deciding(left, inner)} {op} {self.deciding(right, inner)}", COMPARISON
-            case ir.Not(operand=ir.OneOf() as item):
-                return self._among(item, "!=", " && ")
-            case ir.OneOf():
-                return self._among(node, "==", " || ")
+            case ir.OneOf(item=one, choices=choices):
+                item = self.deciding(one, COMPARISON + 1)
+                tests = [f"{item} == {self.deciding(choice, COMPARISON + 1)}" for choice in choices]
+                return " || ".join(tests), COMPARISON if len(tests) == 1 else LOGIC
             case ir.Not(operand=operand):
                 return f"!{self.deciding(operand, ATOM)}", COMPARISON  # compared only in parentheses
         return super()._node(node)
 
     def _compared(self, function: str, left: ir.Expr, right: ir.Expr) -> str:
         return self.call_of(function, self.values(left), self.deciding(left), self.deciding(right))
-
-    def _among(self, node: ir.OneOf, sign: str, glue: str) -> tuple[str, int]:
-        """Whether an item is, or is not, one of several."""
-        item = self.deciding(node.item, COMPARISON + 1)
-        tests = [f"{item} {sign} {self.deciding(choice, COMPARISON + 1)}" for choice in node.choices]
-        return glue.join(tests), COMPARISON if len(tests) == 1 else LOGIC
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.op in _SHIFTS:

@@ -179,10 +179,7 @@ class FunctionPrinter(ValidPrinter):
         """A function that returns a value, after the definitions that it uses."""
         known = dict.fromkeys(part for part in innermost_first(node) if isinstance(part, ir.Definition))
         _check_names(self.operator, (*self.operator.definitions, *known))
-        assignments, value = assignments_of(self, known), self.print(node)
-        if assignments and value == assignments[-1][0]:  # which needs no name then
-            return FunctionView(assignments[:-1], assignments[-1][1])
-        return FunctionView(assignments, value)
+        return FunctionView(assignments_of(self, known), self.print(node))
 
     def field(self, node: ir.Field) -> str:
         return f"{self.tensor(node.tensor)}.{node.name}"
@@ -193,8 +190,6 @@ class FunctionPrinter(ValidPrinter):
 
     def call(self, node: ir.Call) -> str:
         match node:
-            case ir.Call(function="element", arguments=(ir.Number() as number,)) if self._fits(number, node):
-                return self.print(number)
             case ir.Call(function="element", arguments=(item,)):
                 return f"f.convert({self.print(item)}, {self.data_type(node.type)})"
             case ir.Call(function="convert", arguments=(item, ir.Tensor() as tensor)):
@@ -202,14 +197,6 @@ class FunctionPrinter(ValidPrinter):
             case ir.Call(function="apply_activation", arguments=(item, activation)):
                 return f"({self.print(item)} if {self.print(activation)} is None else None)"
         return super().call(node)
-
-    def _fits(self, number: ir.Number, element: ir.Expr) -> bool:
-        """Whether a number is the same in every type that an element can have."""
-        tables = (row for rows in self.operator.support.values() for row in rows)
-        types = {type_ for row in tables if row.tensor == element.type.name for type_ in row.types}
-        return number.value == int(number.value) or all(
-            self.registry.data_type[type_].kind == "float" for type_ in types
-        )
 
 
 def _check_names(operator: Operator, definitions: Iterable[Definition | ir.Definition]) -> None:

@@ -138,8 +138,6 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
 
     def _returned(self, node: ir.Expr) -> list[str]:
         """Statements that return a value; a conditional only computes the branch that it takes."""
-        if isinstance(node, ir.Definition) and not is_constant(node):
-            return self._returned(node.value)
         if isinstance(node, ir.Conditional) and not is_constant(node):
             before = self._lists
             lines = self._named(

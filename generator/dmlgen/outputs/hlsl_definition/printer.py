@@ -83,13 +83,7 @@ class ShaderPrinter(LoopPrinter):
         if is_constant(node):
             text, precedence = self._constant(node)
             return f"({text})" if precedence < outer else text
-        match node:
-            case ir.Definition(value=value):
-                return self.print(value, outer)
-            case ir.Binary("+" | "-", value, ir.Number(value=0)) | ir.Binary("*", value, ir.Number(value=1)):
-                if node.type == ir.INT and self._is_wide(node) == self._is_wide(value):
-                    return self.print(value, outer)
-        return super().print(node, outer)
+        return super().print(node.value if isinstance(node, ir.Definition) else node, outer)
 
     def _constant(self, node: ir.Expr) -> tuple[str, int]:
         constant = self.constants.of(node)
@@ -247,15 +241,7 @@ class ShaderPrinter(LoopPrinter):
 
     def _alike(self, numbers: tuple[ir.Expr, ...], wide: bool) -> list[str]:
         """Integers as arguments of a function that takes all of them in one type, of 64 or of 32 bits."""
-        if wide:
-            return [self._widened(one) for one in numbers]
-        typed = any(self._is_typed(one) and not self._is_wide(one) for one in numbers)
-        return [
-            self.deciding(one)
-            if not self._is_wide(one) and (self._is_typed(one) or (typed and isinstance(one, ir.Number)))
-            else f"(int){self.deciding(one, ATOM)}"
-            for one in numbers
-        ]
+        return [self._widened(one) if wide else self.as_int(one) for one in numbers]
 
     def _clamped(self, node: ir.Call) -> tuple[str, int]:
         x, low, high = node.arguments
