@@ -188,19 +188,21 @@ def test_nothing_is_planned_where_nothing_is_described(library: Library) -> None
 
 
 @pytest.mark.parametrize(
-    ("reason", "member", "desc"),
+    ("reason", "member", "number", "desc"),
     [
-        (Reason.TOO_LARGE, "InputTensor", make.element_wise_identity((2**31,))),
-        (Reason.MANY_THREADS, None, gathered(2**32 - 1)),
-        (Reason.REDUCTION_TOO_LARGE, None, summed(3, 2**30)),
-        (Reason.MANY_DISPATCHES, None, network(2**18, units=256)),
-        (Reason.LARGE_SCRATCH, None, network(2**15, 2**15)),
-        (Reason.MANY_ELEMENTS, None, product(2**16, 2**15)),
+        (Reason.TOO_LARGE, "InputTensor", 2**31, make.element_wise_identity((2**31,))),
+        (Reason.TOO_LARGE, "InputTensor", 2**31, broadcast(2**31)),
+        (Reason.MANY_THREADS, None, 2**32, gathered(2**32 - 1)),
+        (Reason.REDUCTION_TOO_LARGE, None, 0, summed(3, 2**30)),
+        (Reason.MANY_DISPATCHES, None, 0, network(2**18, units=256)),
+        (Reason.LARGE_SCRATCH, None, 0, network(2**15, 2**15)),
+        (Reason.MANY_ELEMENTS, None, 2**31, product(2**16, 2**15)),
     ],
 )
 def test_reasons_for_no_plan(
-    reason: Reason, member: str | None, desc: dmlops.Description, library: Library
+    reason: Reason, member: str | None, number: int, desc: dmlops.Description, library: Library
 ) -> None:
+    """The text has a number that is beyond the limit."""
     assert desc.validate() == []
     with pytest.raises(Unsupported) as caught:
         plan(desc)
@@ -208,21 +210,7 @@ def test_reasons_for_no_plan(
     found = library.plan(desc)[0]
     place = next((i for i, one in enumerate(desc.MEMBERS) if one.name == member), NOTHING)
     assert (int(found[0]), int(found[1]), found[4]) == (reason, place, str(caught.value))
-
-
-@pytest.mark.parametrize(
-    ("desc", "number", "limit"),
-    [
-        (make.element_wise_identity((2**31,)), 2**31, 2**31),
-        (broadcast(2**31), 2**31, 2**31),
-        (gathered(2**32 - 1), 2**32, 2**32),
-    ],
-)
-def test_the_number_told_is_beyond_the_limit(desc: dmlops.Description, number: int, limit: int) -> None:
-    with pytest.raises(Unsupported) as caught:
-        plan(desc)
-    found = max(int(one) for one in re.findall(r"\b\d{9,}\b", str(caught.value)))
-    assert found >= number >= limit
+    assert max(map(int, re.findall(r"\b\d+\b", str(caught.value)))) >= number
 
 
 def test_scratch_has_room_beyond_32_bits(library: Library) -> None:

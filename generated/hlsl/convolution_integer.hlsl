@@ -584,7 +584,7 @@ List OutputList(List at)
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
-        result.entries[v2] = v2 == min((int)(FILTER_ZERO_POINT_SIZES_LENGTH - 1), (int)1)
+        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
             && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1
             ? Entry(at, 1) : 0;
     return result;

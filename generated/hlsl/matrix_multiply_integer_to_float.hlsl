@@ -491,7 +491,7 @@ List OutputList(List at)
     result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == max((int)(AZERO_POINT_SIZES_LENGTH - 2), (int)0)
+        result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
             && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), v1) != 1
             ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
     return result;

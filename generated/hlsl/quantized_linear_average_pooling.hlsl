@@ -665,7 +665,7 @@ List OutputList(List at)
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int v1 = 0; v1 < INPUT_ZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == min((int)(INPUT_ZERO_POINT_SIZES_LENGTH - 1), (int)1)
+        result.entries[v1] = v1 == min(INPUT_ZERO_POINT_SIZES_LENGTH - 1, 1)
             && Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), v1) != 1
             ? Entry(at, 1) : 0;
     return result;
