@@ -57,7 +57,7 @@ class AttentionPass(FormPass):
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE", "SKIP_PAST")
+        return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE")
 
     @property
     def viewed(self) -> Mapping[str, Mapping[int, ShaderTensor]]:

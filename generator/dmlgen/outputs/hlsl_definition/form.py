@@ -26,9 +26,8 @@ class FormPass:
     For each kind: `field` is the field of the planners' `DefinitionShader` that describes the pass; `params`
     their record of constants; `lists` and `scalars` are those, of integers, that all passes of the definition
     have among their constants; `template` the file of its macros, below templates/hlsl: `passes`, `head`,
-    `buffers`, `buffer_of`, `kernel`, `main` and, before the entry point, `attributes`; for a pass in place of
-    one of the definition's, also `later`, what threads of the others do first. `word` here is the text of a
-    word of scratch at a place, if entries may be vectors in any pass.
+    `buffers`, `buffer_of`, `kernel`, `main` and, before the entry point, `attributes`. `word` here is the
+    text of a word of scratch at a place, if entries may be vectors in any pass.
     """
 
     number: int

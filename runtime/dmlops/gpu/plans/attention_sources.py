@@ -125,22 +125,25 @@ def sources_of(
     stores: bool,
 ) -> Sources:
     """The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of
-    four; none if floats have several types. Keys and values of the past are read in place, and if it
-    `stores`, all may be stored on the way. If the past has all of them, they come from there."""
+    four; none if floats have several types. Keys and values of the past are read in place if the new ones
+    are, too, and if it `stores`, all may be stored on the way."""
     query, target = kept_sizes[attention.query], kept_sizes[attention.target]
     keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
-    found = no_sources()
+    found, none, rows = no_sources(), no_source(), keys[2]
     if vector == 1:
         return found
-    past_keys, past_values = rows_before(views.key_before, tensors), rows_before(views.value_before, tensors)
-    key, value, rows = views.key, views.value, keys[2]
-    if 0 < rows <= min(past_keys, past_values):
-        key, value = views.key_before, views.value_before
-    elif 0 < past_keys < rows and past_keys == past_values:
-        key_before = source_of(views.key_before, tensors, keys, 0, past_keys, vector)
-        value_before = source_of(views.value_before, tensors, values, 0, past_keys, vector)
-        if key_before.tensor != NONE and value_before.tensor != NONE:
-            found = found._replace(key_before=key_before, value_before=value_before, begin=past_keys)
+    past = min(rows_before(views.key_before, tensors), rows_before(views.value_before, tensors), rows)
+    key = source_of(views.key, tensors, keys, past, rows, vector)
+    value = source_of(views.value, tensors, values, past, rows, vector)
+    if past > 0:
+        key_before = source_of(views.key_before, tensors, keys, 0, past, vector)
+        value_before = source_of(views.value_before, tensors, values, 0, past, vector)
+        if past == rows:
+            key, value = key_before, value_before
+        elif min(key.tensor, value.tensor, key_before.tensor, value_before.tensor) == NONE:
+            key, value = none, none
+        else:
+            found = found._replace(key_before=key_before, value_before=value_before, begin=past)
     if stores and views.shared > 0:
         found = found._replace(
             key_stored=written_of(views.key_stored, tensors, keys, vector),
@@ -148,20 +151,18 @@ def sources_of(
         )
     return found._replace(
         query=source_of(views.query, tensors, query, 0, query[2], vector),
-        key=source_of(key, tensors, keys, found.begin, rows, vector),
-        value=source_of(value, tensors, values, found.begin, rows, vector),
+        key=key,
+        value=value,
         output=written_of(views.output, tensors, target, 4),
     )
 
 
-def place_of(source: Source, sizes: Sizes, first: int, begin: int) -> Four:
-    """A tensor's layout in four words: that of its source, or in scratch, which holds the rows from number
-    `begin` on; `first` is the offset there."""
+def place_of(source: Source, sizes: Sizes, first: int) -> Four:
+    """A tensor's layout in four words: that of its source, or in scratch, where it starts at word `first`."""
     if source.tensor != NONE:
         return source.layout
-    row = sizes[3]
-    head = times(row, sizes[2] - begin)
-    return [(first - begin * row) % 2**32, times(head, sizes[1]) % 2**32, head % 2**32, row]
+    head = times(sizes[3], sizes[2])
+    return [first, times(head, sizes[1]) % 2**32, head % 2**32, sizes[3]]
 
 
 def places_of(
@@ -179,15 +180,14 @@ def places_of(
     Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`.
     """
     query, key, value = kept_sizes[attention.query], kept_sizes[attention.key], kept_sizes[attention.value]
-    means, begin = kept_sizes[attention.target], sources.begin
     places: Words = []
-    places.extend(place_of(sources.query, query, firsts[attention.query], 0))
-    places.extend([begin, 0, 0, 0])
-    places.extend(place_of(sources.key, key, firsts[attention.key], begin))
+    places.extend(place_of(sources.query, query, firsts[attention.query]))
+    places.extend([sources.begin, 0, 0, 0])
+    places.extend(place_of(sources.key, key, firsts[attention.key]))
     places.extend(sources.key_before.layout)
-    places.extend(place_of(sources.value, value, firsts[attention.value], begin))
+    places.extend(place_of(sources.value, value, firsts[attention.value]))
     places.extend(sources.value_before.layout)
-    places.extend(place_of(sources.output, means, firsts[attention.target], 0))
+    places.extend(place_of(sources.output, kept_sizes[attention.target], firsts[attention.target]))
     places.extend([first_part, 0, 0, 0])
     places.extend(sources.key_stored.layout)
     places.extend(sources.value_stored.layout)

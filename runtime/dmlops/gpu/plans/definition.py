@@ -36,7 +36,7 @@ from .pass_selection import PassSelection, box_of, select_passes, shape_of_threa
 from .planning import Planning
 from .reasons import Reason
 from .rows import plan_rows
-from .scratch import rows_left, space_of
+from .scratch import space_of
 from .separable import define_separable
 from .sliding import plan_sliding
 from .sparse_sum import TermTables, elements_along, table_constants, term_tables, words_of_tables
@@ -115,7 +115,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     copied = 0
     for tile in chosen.tiles:
         copied = copied | tile.copied
-    space = space_of(op, shader, chosen.wanted, chosen.sources, copied)
+    space = space_of(op, shader, chosen.wanted, copied)
     words = space.words
     if chosen.attends:
         words += words_of_parts(chosen.split, op.kept_sizes[shader.attention.target])
@@ -209,7 +209,7 @@ def dispatch_defined(
 ) -> None:
     """The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single
     group runs them."""
-    shape = rows_left(shader, chosen.sources, one.target if one.writes_kept else NONE, box_of(op, one))
+    shape = box_of(op, one)
     check_count(out, shape)
     if one.number == shader.attention.number:
         dispatch_attention(out, op, shader, chosen, known, one, waits)
@@ -232,11 +232,6 @@ def dispatch_defined(
         step = min(step, 1)  # groups count later ones, which have the same constants
         define_sums(out, tile)
         threads = tile.threads
-    if (
-        chosen.sources.begin > 0
-        and one.writes & (1 << shader.attention.key | 1 << shader.attention.value) != 0
-    ):
-        out.define("SKIP_PAST", 1)
     dispatch_box(out, op, known, one, shape, count, step * count, threads, waits)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .attention import FEW_QUERIES, AttentionSplit, no_split, split_attention
-from .attention_sources import Source, Sources, no_source, no_sources, sources_of
+from .attention_sources import Source, Sources, no_sources, sources_of
 from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
@@ -124,10 +124,6 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
         stores = split.kernel == FEW_QUERIES
         sources = sources_of(attention, views, tensors, kept_sizes, split.vector, stores)
         every = passes_with(shader, sources)
-        if sources.begin > 0 and are_read_elsewhere(shader, every, there, leading(every, there)):
-            none = no_source()
-            sources = sources._replace(key=none, value=none, key_before=none, value_before=none, begin=0)
-            every = passes_with(shader, sources)
         wanted = leading(every, there)
     separable = separable_place(op, shader)
     if separable != NONE:
@@ -137,16 +133,6 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     may_be_alone = len(recurrent) == 1
     tiles: Tiles = [shared_tile(out, op, shader, one, may_be_alone) for one in passes]
     return PassSelection(passes, tiles, wanted, led, attends, split, sources, separable)
-
-
-def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
-    """Whether passes that lead to outputs, other than attention itself, read its keys or values."""
-    attention = shader.attention
-    both = 1 << attention.key | 1 << attention.value
-    for one in every:
-        if one.number != attention.number and one.reads & both != 0 and is_needed(one, there, wanted):
-            return True
-    return False
 
 
 def shared_tile(

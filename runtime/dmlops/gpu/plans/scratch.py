@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .attention_sources import Sources
 from .definition_types import Definition, DefinitionShader
 from .loops import Words, ceil_div, element_count
-from .operands import Eight, Sizes
 from .tensors import is_double
 
 
@@ -18,28 +16,17 @@ class Space(NamedTuple):
     words: int
 
 
-def space_of(op: Definition, shader: DefinitionShader, wanted: int, sources: Sources, copied: int) -> Space:
-    """The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors
-    that are `copied`, as bits, are followed by copies as float16. Those that no output needs have none; their
-    sizes may be meaningless."""
+def space_of(op: Definition, shader: DefinitionShader, wanted: int, copied: int) -> Space:
+    """The place of each intermediate tensor; those that are `copied`, as bits, are followed by copies as
+    float16. Those that no output needs have none; their sizes may be meaningless."""
     firsts: Words = []
     words = 0
     for place, kept in enumerate(shader.kept):
         firsts.append(words)
         if wanted >> place & 1 == 1:
             wide = is_double(op.tensors) if kept.is_real else kept.is_wide
-            own = element_count(rows_left(shader, sources, place, op.kept_sizes[place]))
-            own = own * (2 if wide else 1)
+            own = element_count(op.kept_sizes[place]) * (2 if wide else 1)
             if copied >> place & 1 == 1:
                 own = own + ceil_div(own, 2)
             words += ceil_div(own, 4) * 4  # all start at whole vectors
     return Space(firsts, words)
-
-
-def rows_left(shader: DefinitionShader, sources: Sources, kept: int, sizes: Sizes) -> Eight:
-    """The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere."""
-    left: Eight = []
-    left.extend(sizes)
-    if sources.begin > 0 and (kept == shader.attention.key or kept == shader.attention.value):
-        left[2] = sizes[2] - sources.begin
-    return left
