@@ -78,19 +78,28 @@ def of_shapes(kind: str, shapes: Shapes, strides: Shapes | None = None, **member
     return desc
 
 
-def attention(sizes: tuple[int, ...], kind: str) -> Any:
-    """By batches, queries, keys, heads, and elements of a key and of a value."""
-    batches, queries, keys, heads, depth, width = sizes
+def attention(kind: str, sizes: tuple[int, ...]) -> Any:
+    """By batches, queries, keys, heads, elements of a key and of a value, and heads of keys, if these have a
+    number of their own."""
+    batches, queries, keys, heads, depth, width, *few = sizes
+    (groups,) = few or (heads,)
     shapes = {
-        "QueryTensor": (batches, queries, heads * depth), "KeyTensor": (batches, keys, heads * depth),
-        "ValueTensor": (batches, keys, heads * width), "OutputTensor": (batches, queries, heads * width),
+        "QueryTensor": (batches, queries, heads * depth), "KeyTensor": (batches, keys, groups * depth),
+        "ValueTensor": (batches, keys, groups * width), "OutputTensor": (batches, queries, heads * width),
     }  # fmt: skip
-    return of_shapes(kind, shapes, Scale=depth**-0.5, HeadCount=heads)
+    counts = {"QueryHeadCount": heads, "KeyValueHeadCount": groups} if few else {"HeadCount": heads}
+    return of_shapes(kind, shapes, Scale=depth**-0.5, **counts)
 
 
-def decoding(kind: str, sizes: tuple[int, ...], given: tuple[str, ...], strides: Shapes | None = None) -> Any:
-    """Batches, new tokens, keys of earlier calls, heads, heads of keys, and elements of a key and of a value;
-    `given` are optional tensors, among them the key, with which a value comes."""
+NEW, BIAS, RELATIVE = "KeyTensor", "BiasTensor", "RelativePositionBiasTensor"
+PRESENT = ("OutputPresentKeyTensor", "OutputPresentValueTensor")
+
+
+def decoding(
+    kind: str, sizes: tuple[int, ...], given: tuple[str, ...] = (NEW,), strides: Shapes | None = None
+) -> Any:
+    """By batches, new tokens, keys of earlier calls, heads, heads of keys, and elements of a key and of a
+    value; `given` are optional tensors, among them the key, with which a value comes."""
     batches, tokens, past, heads, groups, depth, width = sizes
     whole = past + tokens * ("KeyTensor" in given)
     shapes = {
@@ -142,13 +151,12 @@ def kernel(way: Way, desc: Any) -> str:
     return "rows" if len(defines) == 1 else "definition"
 
 
-NEW, BIAS, RELATIVE = "KeyTensor", "BiasTensor", "RelativePositionBiasTensor"
-PRESENT = ("OutputPresentKeyTensor", "OutputPresentValueTensor")
 SIZES = {  # by kernels, as of `attention`
     "definition": ((1, 1, 1, 1, 1, 1), (2, 31, 33, 3, 7, 9), (1, 33, 65, 2, 22, 34)),
     "rows": (
         (1, 33, 65, 2, 24, 40), (2, 70, 130, 2, 64, 64), (1, 40, 64, 1, 16, 304), (130, 64, 65, 2, 16, 8),
         (1, 40, 130, 2, 24, 192), (2, 37, 70, 1, 16, 136),  # more threads to a row
+        (1, 19, 35, 6, 8, 8, 2),
     ),
     "few queries": (
         (1, 1, 1, 1, 8, 8), (1, 1, 237, 2, 8, 8), (2, 1, 67, 3, 64, 64), (1, 2, 118, 1, 8, 512),
@@ -156,10 +164,11 @@ SIZES = {  # by kernels, as of `attention`
     "parts": (
         (1, 1, 300, 2, 128, 64), (2, 5, 301, 2, 64, 128), (1, 8, 258, 3, 16, 8), (1, 37, 270, 2, 16, 8),
         (1, 3, 268, 2, 88, 152), (1, 3, 261, 1, 512, 8), (1, 1, 1500, 1, 8, 8),
+        (2, 1, 534, 6, 8, 8, 2), (2, 3, 534, 8, 8, 8, 1), (2, 1, 534, 5, 8, 8, 5), (2, 2, 534, 24, 8, 8, 2),
     ),
     "matrices": (
         (1, 9, 1, 1, 8, 8), (2, 31, 33, 3, 24, 16), (1, 33, 65, 2, 64, 64), (1, 20, 70, 1, 16, 128),
-        (35, 70, 17, 4, 8, 24),  # two blocks to a wave
+        (1, 19, 35, 6, 8, 8, 2), (35, 70, 17, 4, 8, 24),  # two blocks to a wave
         (1, 20, 37, 2, 200, 168), (1, 33, 20, 1, 8, 264),  # slices of rows, one smaller or empty
     ),
 }  # fmt: skip
@@ -173,8 +182,11 @@ OF_KERNELS = [
 
 @pytest.mark.parametrize(("way", "name", "sizes"), OF_KERNELS, indirect=["way"], ids=str)
 def test_results_at_awkward_sizes(way: Way, name: str, sizes: tuple[int, ...], device: Any) -> None:
-    desc = attention(sizes, way.kind)
+    desc = attention(way.kind, sizes)
     assert kernel(way, desc) == name
+    are_shared = name != "rows" and len(sizes) == 7
+    shared = sizes[3] // sizes[6] if are_shared else 1
+    assert way.plan(desc).dispatches[0].defines.get("SHARED", 1) == shared
     way.check(device, desc)
 
 
@@ -196,7 +208,7 @@ CHOSEN = {  # by ordinary arithmetic, and with cooperative matrices for float16
 def test_which_kernel_takes_an_attention() -> None:
     for names, some in CHOSEN.items():
         for sizes in some:
-            found = [kernel(WAYS[way], attention(sizes, WAYS[way].kind)) for way in EACH]
+            found = [kernel(WAYS[way], attention(WAYS[way].kind, sizes)) for way in EACH]
             assert (found[1], ", ".join(found[1:])) == (found[0], names), sizes
 
 
@@ -222,11 +234,11 @@ def test_which_decoding_is_left_to_ordinary_arithmetic(
 # Masks and special numbers.
 
 
-def masks(queries: int, keys: int) -> list[tuple[str, np.ndarray, float]]:
-    """Their types, those of two batches and two heads, and what is added where one is 0. More would leave few
-    bits of scores where all are masked."""
-    dense = (np.random.default_rng(6).random((2, 2, queries, keys)) > 0.4).astype(np.int32)
-    dense[0, 1, :, :64] = dense[1, 0, queries - 1] = 0  # all keys of the first part, and all of a query
+def masks(batches: int, heads: int, queries: int, keys: int) -> list[tuple[str, np.ndarray, float]]:
+    """Their types, those of two batches, and what is added where one is 0. More would leave few bits of
+    scores where all are masked."""
+    dense = (np.random.default_rng(6).random((batches, heads, queries, keys)) > 0.4).astype(np.int32)
+    dense[0, 1, :, :64] = dense[1, :2, queries - 1] = 0  # all keys of the first part, and all of a query
     found = [
         ("KEY_SEQUENCE_LENGTH", [[keys, 0]], -8.0),
         ("KEY_SEQUENCE_END_START", [[keys - 10, 33], [5, 33]], -8.0),
@@ -240,29 +252,24 @@ def masks(queries: int, keys: int) -> list[tuple[str, np.ndarray, float]]:
 
 
 @pytest.mark.parametrize(
-    ("way", "queries", "keys"),
-    [("float32", 37, 70), *((way, 3, 290) for way in ORDINARY), *((way, 37, 70) for way in MATRICES)],
+    ("way", "make", "sizes"),
+    [
+        ("float32", attention, (2, 37, 70, 2, 8, 8)),
+        *((way, attention, (2, 3, 290, 2, 8, 8)) for way in ORDINARY),
+        *((way, attention, (2, 37, 70, 2, 8, 8)) for way in MATRICES),
+        *((way, decoding, (2, 3, 80, 6, 2, 8, 16)) for way in MATRICES),
+    ],
     indirect=["way"],
 )
-def test_masks(way: Way, queries: int, keys: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks(
+    way: Way, make: Any, sizes: tuple[int, ...], device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(4, 1, 16))
-    desc = attention((2, queries, keys, 2, 8, 8), way.kind)
-    for type_, mask, filtered in masks(queries, keys):
+    desc = make(way.kind, sizes)
+    keys = sizes[2] + (sizes[1] if make is decoding else 0)
+    for type_, mask, filtered in masks(2, sizes[3], sizes[1], keys):
         tensor = TensorDesc("INT32", mask.shape)
         masked = replace(desc, MaskTensor=tensor, MaskType=type_, MaskFilterValue=filtered)
-        way.check(device, masked, {**drawn(masked), "MaskTensor": mask})
-
-
-@ways(*MATRICES)
-def test_masks_of_heads_that_share_keys_are_their_own(way: Way, device: Any) -> None:
-    """Some rows have no key that counts in the first part, some have none at all."""
-    desc = decoding(way.kind, (2, 3, 80, 6, 2, 8, 16), (NEW,))
-    mask = (np.random.default_rng(2).random((2, 6, 3, 83)) > 0.5).astype(np.int32)
-    mask[0, 1, :, :64] = mask[1, 2:4, 1] = 0
-    tensor = TensorDesc("INT32", mask.shape)
-    for filtered in (-1e4, -np.inf):
-        masked = replace(desc, MaskTensor=tensor, MaskType="BOOLEAN", MaskFilterValue=filtered)
-        assert multiplying(masked)["SHARED"] == 3
         way.check(device, masked, {**drawn(masked), "MaskTensor": mask})
 
 
@@ -277,7 +284,7 @@ def test_masks_of_heads_that_share_keys_are_their_own(way: Way, device: Any) -> 
 def test_infinities_and_nan_count_where_they_are_seen(
     way: Way, queries: int, keys: int, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desc = attention((1, queries, keys, 2, 8, 8), way.kind)
+    desc = attention(way.kind, (1, queries, keys, 2, 8, 8))
     arrays = drawn(desc)
     arrays["ValueTensor"][0, keys - 1, 2] = np.inf
     arrays["ValueTensor"][0, 1, 11] = np.nan
@@ -371,10 +378,25 @@ SHARING = {  # so that all queries of some heads are rows of one group of cooper
     "more rows than a wave has": ((1, 5, 70, 8, 2, 8, 24), (NEW, RELATIVE), 1),
     "a tile of rows and some": ((1, 7, 65, 30, 3, 8, 8), (NEW,), 1),
     "wide": ((1, 3, 90, 9, 1, 136, 144), (), 1),
+    "masked": ((2, 3, 80, 6, 2, 8, 16), (NEW,), 1),
+}
+GAPS = {
+    name: ((2, 2, 258, 2, 2, 16, 16), (NEW, *PRESENT), dispatches, ((name, strides),))
+    for name, strides, dispatches in (
+        ("PastKeyTensor", (2 * 259 * 16, 259 * 16, 16, 1), 2),
+        ("PastValueTensor", (2 * 268 * 17, 268 * 17, 17, 1), 4),
+        ("KeyTensor", (99, 33, 1), 4),
+        (PRESENT[0], (2 * 270 * 24, 270 * 24, 24, 1), 2),
+        (PRESENT[1], (2 * 270 * 17, 270 * 17, 17, 1), 4),
+    )
 }
 OF_DECODING = [
     (way, case)
-    for some, its_ways in ((DECODING, ORDINARY), (MANY, (*ORDINARY, *MATRICES)), (SHARING, MATRICES))
+    for some, its_ways in (
+        (DECODING | GAPS, ORDINARY),
+        (MANY, (*ORDINARY, *MATRICES)),
+        (SHARING, MATRICES),
+    )
     for case in some.values()
     for way in its_ways
 ]
@@ -382,51 +404,14 @@ OF_DECODING = [
 
 @pytest.mark.parametrize(("way", "case"), OF_DECODING, indirect=["way"], ids=str)
 def test_keys_of_earlier_calls_are_read_where_they_are(way: Way, case: Any, device: Any) -> None:
-    sizes, given, dispatches = case
+    sizes, given, dispatches, *strides = case
     _, queries, past, heads, groups, _, _ = sizes
-    desc = decoding(way.kind, sizes, given)
+    desc = decoding(way.kind, sizes, given, *map(dict, strides))
     joins = way.in_parts and past + queries * (NEW in given) > 64
     assert len(way.plan(desc).dispatches) == dispatches + joins
     if way.cooperative:
         shared = heads // groups if case in SHARING.values() else 1
         assert (multiplying(desc)["SHARED"], multiplying(desc)["KEYS_PER_SPLIT"] > 0) == (shared, joins)
-    way.check(device, desc)
-
-
-@ways(*ORDINARY)
-@pytest.mark.parametrize(
-    ("name", "stride"),
-    [
-        ("PastKeyTensor", (2 * 259 * 16, 259 * 16, 16, 1)),
-        ("PastValueTensor", (2 * 268 * 17, 268 * 17, 17, 1)),
-        ("KeyTensor", (99, 33, 1)),
-        (PRESENT[0], (2 * 270 * 24, 270 * 24, 24, 1)),
-        (PRESENT[1], (2 * 270 * 17, 270 * 17, 17, 1)),
-    ],
-)
-def test_keys_with_gaps(name: str, stride: tuple[int, ...], way: Way, device: Any) -> None:
-    way.check(device, decoding(way.kind, (2, 2, 258, 2, 2, 16, 16), (NEW, *PRESENT), {name: stride}))
-
-
-@pytest.mark.parametrize(
-    ("way", "batches", "queries", "keys", "heads", "groups"),
-    [
-        *((way, 2, *some) for way in ORDINARY for some in (
-            (1, 278, 6, 2), (3, 278, 8, 1), (1, 278, 5, 5), (2, 278, 24, 2),
-        )),
-        *((way, 1, 19, 35, 6, 2) for way in EACH),
-    ],
-    indirect=["way"],
-)  # fmt: skip
-def test_heads_that_share_keys(
-    way: Way, batches: int, queries: int, keys: int, heads: int, groups: int, device: Any
-) -> None:
-    whole, part = (batches, queries, heads * 8), (batches, keys, groups * 8)
-    shapes = {"QueryTensor": whole, "KeyTensor": part, "ValueTensor": part, "OutputTensor": whole}
-    desc = of_shapes(way.kind, shapes, QueryHeadCount=heads, KeyValueHeadCount=groups)
-    first, *others = way.plan(desc).dispatches
-    assert first.defines.get("SHARED", 1) == (1 if kernel(way, desc) == "rows" else heads // groups)
-    assert len(others) == (kernel(way, desc) == "parts")
     way.check(device, desc)
 
 
@@ -531,12 +516,6 @@ def test_infinities_in_views_are_seen_where_they_count(way: Way, device: Any) ->
 # Cooperative matrices.
 
 
-def test_left_factors_may_be_laid_out_otherwise(device: Any) -> None:
-    for sizes in ((2, 31, 33, 3, 24, 16), (35, 70, 17, 4, 8, 24)):
-        desc = attention(sizes, "FLOAT16")
-        check_cooperative(device, desc, drawn(desc), is_alike=False)
-
-
 @ways(*MATRICES)
 @pytest.mark.parametrize("tile", [(2, 1, 48), (4, 1, 16), (4, 2, 32), (8, 4, 16)], ids=str)
 def test_any_tile(
@@ -545,7 +524,7 @@ def test_any_tile(
     """The last tile of keys is not whole, and neither is the last block of queries. Left factors are laid out
     otherwise where groups take parts."""
     monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(*tile))
-    desc = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
+    desc = attention("FLOAT16", (2, 37, 85, 1, 24, 40))
     made = multiplying(desc)
     assert (made["NUM_THREADS"], made["SLICES"]) == (tile[0] * 32, tile[1])
     assert (made["KEYS_PER_SPLIT"] > 0) == way.in_parts
@@ -560,7 +539,7 @@ def test_scores_that_keep_growing(
 ) -> None:
     """Each tile of keys has scores greater than all before it by more than float16 can represent."""
     monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(*tile))
-    desc = attention((1, 40, 160, 1, 16, 16), way.kind)
+    desc = attention(way.kind, (1, 40, 160, 1, 16, 16))
     arrays = drawn(desc)
     arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
     arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
@@ -579,12 +558,12 @@ def test_scores_that_keep_growing(
     ],
 )
 def test_tiles_depend_on_the_number_of_groups(sizes: tuple[int, ...], keys: int, waves: int) -> None:
-    made = multiplying(attention(sizes, "FLOAT16"))
+    made = multiplying(attention("FLOAT16", sizes))
     assert (made["TILE_KEYS"], made["NUM_THREADS"]) == (keys, 32 * waves)
 
 
 @pytest.mark.parametrize("scale", [0.0, -0.75, 2.5])
 def test_any_scale(scale: float, device: Any) -> None:
     """Zero or negative: keys past the last one must not count either way."""
-    desc = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
+    desc = attention("FLOAT16", (1, 20, 70, 2, 8, 8))
     check_cooperative(device, replace(desc, Scale=scale), drawn(desc))

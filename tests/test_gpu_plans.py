@@ -69,7 +69,7 @@ def attentions() -> list[Any]:
         desc
         for kind in ("FLOAT32", "FLOAT16")
         for desc in (
-            *(attention.attention(one, kind) for one in sizes),
+            *(attention.attention(kind, one) for one in sizes),
             *(attention.decoding(kind, *case[:2]) for case in cases),
             *(attention.viewed(name, kind) for name in attention.VIEWS),
         )
@@ -210,7 +210,7 @@ TURNED = [
     for turns in ("NN", "NT", "TN", "TT")
 ]  # fmt: skip
 DEEP = [
-    attention.attention((*one, depth, depth), "FLOAT16")
+    attention.attention("FLOAT16", (*one, depth, depth))
     for one in ((1, 512, 512, 4), (8, 2048, 2048, 12))
     for depth in (64, 80, 128, 256, 512)
 ]
@@ -255,7 +255,7 @@ NETWORKS = networks("FLOAT16", (12, 64), (32, 512), (32, 1024), (300, 512), (200
 VALID = {
     **{f"bytes: {name}": (desc, BYTES | DOTS) for name, desc in (of_bytes.CASES | of_bytes.WINDOWS).items()},
     **{f"halves: {name}": (desc, HALVES) for name, desc in cooperative.CASES.items()},
-    **{str(sizes): (attention.attention(sizes, "FLOAT16"), HALVES) for sizes in attention.SIZES["matrices"]},
+    **{str(sizes): (attention.attention("FLOAT16", sizes), HALVES) for sizes in attention.SIZES["matrices"]},
     **{f"LSTM {number}": (desc, HALVES) for number, desc in enumerate(NETWORKS)},
 }
 CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 64, 65, 4433, 5345, 6018, 6019, 6022}

@@ -47,8 +47,6 @@
 //              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
 //              VALUE_STORED outputs that all are stored to, as well. The rows of these tensors are whole vectors; of
 //              the output, of 4 elements.
-//   SKIP_PAST  1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the earlier
-//              rows from other tensors; else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or
 // OUTPUT_PRESENT_VALUE:
@@ -120,9 +118,6 @@
 #endif
 #ifndef COMBINE
 #define COMBINE 0
-#endif
-#ifndef SKIP_PAST
-#define SKIP_PAST 0
 #endif
 
 #define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
@@ -1905,10 +1900,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    List at = Numbered(first + item);
-#if SKIP_PAST
-    at.entries[2] += PAST_ROWS;
-#endif
+    const List at = Numbered(first + item);
 #if PASS == 0  // Query
     WriteKeptQuery(first + item, Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3))
         + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))));

@@ -1577,7 +1577,7 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
     const dmlops_plan_int_8_16* kept_sizes, int64_t vector, int stores, dmlops_plan_Sources* result);
 DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source,
-    const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result);
+    const dmlops_plan_int_8* sizes, int64_t first, dmlops_plan_int_4* result);
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts,
     int64_t first_part, dmlops_plan_int_64* result);
@@ -1801,8 +1801,6 @@ DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const
     int64_t elements, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
-DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone,
     dmlops_plan_SumsTile* result);
@@ -1819,10 +1817,7 @@ DMLOPS_CALLED int64_t dmlops_plan_define_vectors(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
-    dmlops_plan_Space* result);
-DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted, int64_t copied, dmlops_plan_Space* result);
 DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result);
 DMLOPS_CALLED int64_t dmlops_plan_words_of_tables(dmlops_planning* planning, const dmlops_plan_TermTables* tables);
@@ -2836,8 +2831,8 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const d
 }
 
 /* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four; none if
-   floats have several types. Keys and values of the past are read in place, and if it `stores`, all may be stored on
-   the way. If the past has all of them, they come from there. */
+   floats have several types. Keys and values of the past are read in place if the new ones are, too, and if it
+   `stores`, all may be stored on the way. */
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
     const dmlops_plan_int_8_16* kept_sizes, int64_t vector, int stores, dmlops_plan_Sources* result) {
@@ -2847,32 +2842,38 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     const dmlops_plan_int_8 * values = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
     dmlops_plan_Sources found;
     dmlops_plan_no_sources(planning, &found);
+    dmlops_plan_Source none;
+    dmlops_plan_no_source(planning, &none);
+    int64_t rows = keys->items[dmlops_item(planning, 2, keys->count)];
     if (vector == 1) {
         *result = found;
         return;
     }
-    int64_t past_keys = dmlops_plan_rows_before(planning, &views->key_before, tensors);
-    int64_t past_values = dmlops_plan_rows_before(planning, &views->value_before, tensors);
-    dmlops_plan_View key;
-    key = views->key;
-    dmlops_plan_View value;
-    value = views->value;
-    int64_t rows = keys->items[dmlops_item(planning, 2, keys->count)];
-    if (0 < rows && rows <= dmlops_min(past_keys, past_values)) {
-        key = views->key_before;
-        value = views->value_before;
-    } else {
-        if ((0 < past_keys && past_keys < rows) && (past_keys == past_values)) {
-            dmlops_plan_Source key_before;
-            dmlops_plan_source_of(planning, &views->key_before, tensors, keys, 0, past_keys, vector, &key_before);
-            dmlops_plan_Source value_before;
-            dmlops_plan_source_of(planning, &views->value_before, tensors, values, 0, past_keys, vector, &value_before);
-            if ((key_before.tensor != -1) && (value_before.tensor != -1)) {
+    int64_t past = dmlops_min(dmlops_min(dmlops_plan_rows_before(planning, &views->key_before, tensors),
+        dmlops_plan_rows_before(planning, &views->value_before, tensors)), rows);
+    dmlops_plan_Source key;
+    dmlops_plan_source_of(planning, &views->key, tensors, keys, past, rows, vector, &key);
+    dmlops_plan_Source value;
+    dmlops_plan_source_of(planning, &views->value, tensors, values, past, rows, vector, &value);
+    if (past > 0) {
+        dmlops_plan_Source key_before;
+        dmlops_plan_source_of(planning, &views->key_before, tensors, keys, 0, past, vector, &key_before);
+        dmlops_plan_Source value_before;
+        dmlops_plan_source_of(planning, &views->value_before, tensors, values, 0, past, vector, &value_before);
+        if (past == rows) {
+            key = key_before;
+            value = value_before;
+        } else {
+            if (dmlops_min(dmlops_min(dmlops_min(key.tensor, value.tensor), key_before.tensor),
+                value_before.tensor) == -1) {
+                key = none;
+                value = none;
+            } else {
                 dmlops_plan_Sources made_1;
                 made_1 = found;
                 made_1.key_before = key_before;
                 made_1.value_before = value_before;
-                made_1.begin = past_keys;
+                made_1.begin = past;
                 found = made_1;
             }
         }
@@ -2892,37 +2893,30 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     dmlops_plan_source_of(planning, &views->query, tensors, query, 0,
         query->items[dmlops_item(planning, 2, query->count)], vector, &made_5);
     dmlops_plan_Source made_6;
-    dmlops_plan_source_of(planning, &key, tensors, keys, found.begin, rows, vector, &made_6);
-    dmlops_plan_Source made_7;
-    dmlops_plan_source_of(planning, &value, tensors, values, found.begin, rows, vector, &made_7);
-    dmlops_plan_Source made_8;
-    dmlops_plan_written_of(planning, &views->output, tensors, target, 4, &made_8);
+    dmlops_plan_written_of(planning, &views->output, tensors, target, 4, &made_6);
     *result = found;
     result->query = made_5;
-    result->key = made_6;
-    result->value = made_7;
-    result->output = made_8;
+    result->key = key;
+    result->value = value;
+    result->output = made_6;
     return;
 }
 
-/* A tensor's layout in four words: that of its source, or in scratch, which holds the rows from number `begin` on;
-   `first` is the offset there. */
+/* A tensor's layout in four words: that of its source, or in scratch, where it starts at word `first`. */
 DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source,
-    const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result) {
+    const dmlops_plan_int_8* sizes, int64_t first, dmlops_plan_int_4* result) {
     if (source->tensor != -1) {
         DMLOPS_COPY(result, &source->layout);
         return;
     }
-    int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    int64_t head = dmlops_plan_times(planning, row,
-        dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)], begin));
+    int64_t head = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+        sizes->items[dmlops_item(planning, 2, sizes->count)]);
     result->count = 0;
-    DMLOPS_APPEND(planning, result, dmlops_modulo(dmlops_subtract(first, dmlops_multiply(begin, row)),
-        INT64_C(4294967296)));
+    DMLOPS_APPEND(planning, result, first);
     DMLOPS_APPEND(planning, result, dmlops_modulo(dmlops_plan_times(planning, head,
         sizes->items[dmlops_item(planning, 1, sizes->count)]), INT64_C(4294967296)));
     DMLOPS_APPEND(planning, result, dmlops_modulo(head, INT64_C(4294967296)));
-    DMLOPS_APPEND(planning, result, row);
+    DMLOPS_APPEND(planning, result, sizes->items[dmlops_item(planning, 3, sizes->count)]);
     return;
 }
 
@@ -2936,34 +2930,33 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * key = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * value = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    const dmlops_plan_int_8 * means = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
-    int64_t begin = sources->begin;
     dmlops_plan_int_64 places;
     places.count = 0;
     dmlops_plan_int_4 made_1;
     dmlops_plan_place_of(planning, &sources->query, query,
-        firsts->items[dmlops_item(planning, attention->query, firsts->count)], 0, &made_1);
+        firsts->items[dmlops_item(planning, attention->query, firsts->count)], &made_1);
     DMLOPS_EXTEND(planning, &places, &made_1);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
-    DMLOPS_APPEND(planning, &made_2, begin);
+    DMLOPS_APPEND(planning, &made_2, sources->begin);
     DMLOPS_APPEND(planning, &made_2, 0);
     DMLOPS_APPEND(planning, &made_2, 0);
     DMLOPS_APPEND(planning, &made_2, 0);
     DMLOPS_EXTEND(planning, &places, &made_2);
     dmlops_plan_int_4 made_3;
     dmlops_plan_place_of(planning, &sources->key, key,
-        firsts->items[dmlops_item(planning, attention->key, firsts->count)], begin, &made_3);
+        firsts->items[dmlops_item(planning, attention->key, firsts->count)], &made_3);
     DMLOPS_EXTEND(planning, &places, &made_3);
     DMLOPS_EXTEND(planning, &places, &sources->key_before.layout);
     dmlops_plan_int_4 made_4;
     dmlops_plan_place_of(planning, &sources->value, value,
-        firsts->items[dmlops_item(planning, attention->value, firsts->count)], begin, &made_4);
+        firsts->items[dmlops_item(planning, attention->value, firsts->count)], &made_4);
     DMLOPS_EXTEND(planning, &places, &made_4);
     DMLOPS_EXTEND(planning, &places, &sources->value_before.layout);
     dmlops_plan_int_4 made_5;
-    dmlops_plan_place_of(planning, &sources->output, means,
-        firsts->items[dmlops_item(planning, attention->target, firsts->count)], 0, &made_5);
+    dmlops_plan_place_of(planning, &sources->output,
+        &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)],
+        firsts->items[dmlops_item(planning, attention->target, firsts->count)], &made_5);
     DMLOPS_EXTEND(planning, &places, &made_5);
     dmlops_plan_int_64 made_6;
     made_6.count = 0;
@@ -6332,22 +6325,6 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         dmlops_plan_Pass_32 made_3;
         dmlops_plan_passes_with(planning, shader, &sources, &made_3);
         DMLOPS_COPY(&every, &made_3);
-        if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there,
-            dmlops_plan_leading(planning, &every, there))) {
-            dmlops_plan_Source none;
-            dmlops_plan_no_source(planning, &none);
-            dmlops_plan_Sources made_4;
-            made_4 = sources;
-            made_4.key = none;
-            made_4.value = none;
-            made_4.key_before = none;
-            made_4.value_before = none;
-            made_4.begin = 0;
-            sources = made_4;
-            dmlops_plan_Pass_32 made_5;
-            dmlops_plan_passes_with(planning, shader, &sources, &made_5);
-            DMLOPS_COPY(&every, &made_5);
-        }
         wanted = dmlops_plan_leading(planning, &every, there);
     }
     int64_t separable = dmlops_plan_separable_place(planning, op, shader);
@@ -6356,16 +6333,16 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
-    for (int64_t each_6 = 0; each_6 < every.count; ++each_6) {
-        const dmlops_plan_Pass* one = &every.items[each_6];
+    for (int64_t each_4 = 0; each_4 < every.count; ++each_4) {
+        const dmlops_plan_Pass* one = &every.items[each_4];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
             DMLOPS_APPEND(planning, &passes, *one);
         }
     }
     dmlops_plan_Pass_32 recurrent;
     recurrent.count = 0;
-    for (int64_t each_7 = 0; each_7 < passes.count; ++each_7) {
-        const dmlops_plan_Pass* one = &passes.items[each_7];
+    for (int64_t each_5 = 0; each_5 < passes.count; ++each_5) {
+        const dmlops_plan_Pass* one = &passes.items[each_5];
         if (one->is_along) {
             DMLOPS_APPEND(planning, &recurrent, *one);
         }
@@ -6373,11 +6350,11 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int may_be_alone = recurrent.count == 1;
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
-    for (int64_t each_8 = 0; each_8 < passes.count; ++each_8) {
-        const dmlops_plan_Pass* one = &passes.items[each_8];
-        dmlops_plan_SumsTile made_9;
-        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_9);
-        DMLOPS_APPEND(planning, &tiles, made_9);
+    for (int64_t each_6 = 0; each_6 < passes.count; ++each_6) {
+        const dmlops_plan_Pass* one = &passes.items[each_6];
+        dmlops_plan_SumsTile made_7;
+        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_7);
+        DMLOPS_APPEND(planning, &tiles, made_7);
     }
     DMLOPS_COPY(&result->passes, &passes);
     DMLOPS_COPY(&result->tiles, &tiles);
@@ -6388,21 +6365,6 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     result->sources = sources;
     result->separable = separable;
     return;
-}
-
-/* Whether passes that lead to outputs, other than attention itself, read its keys or values. */
-DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted) {
-    const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t both = dmlops_shift(1, attention->key) | dmlops_shift(1, attention->value);
-    for (int64_t each_1 = 0; each_1 < every->count; ++each_1) {
-        const dmlops_plan_Pass* one = &every->items[each_1];
-        if ((one->number != attention->number) && ((one->reads & both) != 0)
-            && dmlops_plan_is_needed(planning, one, there, wanted)) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* The tile of a pass of sums; empty for any other. If it `may_be_alone` in its recurrence, a single group may run all
@@ -6722,11 +6684,10 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors that are `copied`, as
-   bits, are followed by copies as float16. Those that no output needs have none; their sizes may be meaningless. */
+/* The place of each intermediate tensor; those that are `copied`, as bits, are followed by copies as float16. Those
+   that no output needs have none; their sizes may be meaningless. */
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
-    dmlops_plan_Space* result) {
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted, int64_t copied, dmlops_plan_Space* result) {
     dmlops_plan_int_64 firsts;
     firsts.count = 0;
     int64_t words = 0;
@@ -6735,11 +6696,8 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
         DMLOPS_APPEND(planning, &firsts, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? dmlops_plan_is_double(planning, &op->tensors) : kept->is_wide;
-            dmlops_plan_int_8 made_1;
-            dmlops_plan_rows_left(planning, shader, sources, place,
-                &op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)], &made_1);
-            int64_t own = dmlops_plan_element_count(planning, &made_1);
-            own = dmlops_multiply(own, wide ? 2 : 1);
+            int64_t own = dmlops_multiply(dmlops_plan_element_count(planning,
+                &op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)]), wide ? 2 : 1);
             if (((copied >> place) & 1) == 1) {
                 own = dmlops_add(own, dmlops_plan_ceil_div(planning, own, 2));
             }
@@ -6748,20 +6706,6 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
     }
     DMLOPS_COPY(&result->firsts, &firsts);
     result->words = words;
-    return;
-}
-
-/* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
-DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 left;
-    left.count = 0;
-    DMLOPS_EXTEND(planning, &left, sizes);
-    if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
-        left.items[dmlops_item(planning, 2, left.count)] =
-            dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)], sources->begin);
-    }
-    DMLOPS_COPY(result, &left);
     return;
 }
 
@@ -6909,7 +6853,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
         copied = copied | tile->copied;
     }
     dmlops_plan_Space space;
-    dmlops_plan_space_of(planning, op, shader, chosen.wanted, &chosen.sources, copied, &space);
+    dmlops_plan_space_of(planning, op, shader, chosen.wanted, copied, &space);
     int64_t words = space.words;
     if (chosen.attends) {
         words = dmlops_add(words, dmlops_plan_words_of_parts(planning, &chosen.split,
@@ -7049,10 +6993,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
     const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile,
     int64_t step, int waits) {
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_box_of(planning, op, one, &made_1);
     dmlops_plan_int_8 shape;
-    dmlops_plan_rows_left(planning, shader, &chosen->sources, one->writes_kept ? one->target : -1, &made_1, &shape);
+    dmlops_plan_box_of(planning, op, one, &shape);
     dmlops_plan_check_count(planning, &shape);
     if (one->number == shader->attention.number) {
         dmlops_plan_dispatch_attention(planning, op, shader, chosen, known, one, waits);
@@ -7070,9 +7012,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         return;
     }
     if (one->axis != -1) {
-        dmlops_plan_int_8 made_2;
-        dmlops_plan_shape_of_threads(planning, &shape, one->axis, 4, &made_2);
-        DMLOPS_COPY(&shape, &made_2);
+        dmlops_plan_int_8 made_1;
+        dmlops_plan_shape_of_threads(planning, &shape, one->axis, 4, &made_1);
+        DMLOPS_COPY(&shape, &made_1);
     }
     int64_t each = dmlops_plan_writes_pairs(planning, op, shader, one, &shape) ? 2 : 1;
     if (shader->writes_pairs) {
@@ -7087,10 +7029,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         step = dmlops_min(step, 1);
         dmlops_plan_define_sums(planning, tile);
         threads = tile->threads;
-    }
-    if ((chosen->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key)
-        | dmlops_shift(1, shader->attention.value))) != 0)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
     }
     dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &threads, waits);
 }
