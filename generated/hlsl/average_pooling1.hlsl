@@ -88,15 +88,29 @@ struct Dimension
     uint reciprocal, reserved0, reserved1;
 };
 
+struct WindowAxis
+{
+    uint taps;
+    int first;  // coordinate of the first tap for element 0
+    int step;  // from the coordinates of an element to those of the next one
+    int tap;  // from a tap to the next one
+    int divisor;  // of coordinates: those that leave a remainder are none
+    uint limit;  // size of the tensor
+    uint stride;
+    uint weightsFirst;  // offset of the first tap
+    uint weightsStep;  // stride from a tap to the next one
+    uint elements;  // of the output
+    uint reserved0, reserved1;
+};
+
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
     Dimension layerSizes[WINDOW_RANK + 1];  // taps that an element meets; the last one has the rows of a channel group
     Dimension sizes[RANK];  // of the output, in blocks
-    int4 windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2], windowStrides[2],
-        windowDivisors[2], windowLeftSteps[2], windowElements[2], countedFirst[2], countedLimits[2], inputSizes[2],
-        inputStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2], windowSize[2],
-        paddedSizes[2];
+    WindowAxis windowAxes[WINDOW_RANK];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
+        windowSize[2], endPadding[2];
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
@@ -104,7 +118,7 @@ struct Dimension
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
-        windowSize[2], paddedSizes[2];
+        windowSize[2], endPadding[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -160,6 +174,30 @@ List Join(List left, List right)
         if (d < result.length)
             result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
     return result;
+}
+
+// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
+int FloorQuotient(int a, int b)
+{
+    if (b == 1)  // the common case, a step of 1
+        return a;
+    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
+    {
+        const int sign = a >> 31;
+        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
+    }
+    const int divisor = b == 0 ? 1 : b;
+    const int cut = a / divisor;
+    const int rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
+}
+
+int64_t FloorQuotient(int64_t a, int64_t b)
+{
+    const int64_t divisor = b == 0 ? 1 : b;
+    const int64_t cut = a / divisor;
+    const int64_t rest = a - cut * divisor;
+    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
 bool InBounds(List at, List sizes)
@@ -223,46 +261,12 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
 float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 INPUT_VALUE ReadInput(List at)
@@ -314,45 +318,40 @@ REAL_VALUE OutputSum(List at)
     return result;
 }
 
-List Padded(List c)
-{
-    List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
-    [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
-    return result;
-}
-
-bool CountChoice(List o, List w)
+int BoxEnd(int d)
 {
     if (includePadding != 0)
-        return InBounds(Padded(Position(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
-    return InBounds(Position(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+        return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d)
+            + Entry(ListOf(endPadding[0], endPadding[1], END_PADDING_LENGTH), d);
+    return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d);
 }
 
-int64_t CountSum(List o)
+int TapsBefore(List o, int d, int c)
 {
-    const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = ListOf(0, 0, wLast.length);
-    const int wRow = WINDOW_SIZE_ROW;
-    int64_t result = (int64_t)0;
-    List w = wFirst;
-    [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
-    {
-        const int wEnd = RowEnd(wLast, wRow);
-        [loop]
-        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
-        {
-            if (CountChoice(o, w))
-                result += 1;
-        }
-    }
+    return max(min(FloorQuotient(c + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
+        - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) + Dilation(d) - 1, Dilation(d)),
+        Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
+}
+
+int BoxStart(int d)
+{
+    if (includePadding != 0)
+        return 0 - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+    return 0;
+}
+
+int CountProduct(List o)
+{
+    const int dFirst = 0;
+    const int dLast = DIMS_BOUND;
+    int result = (int)1;
+    [unroll]
+    for (int d = dFirst; d < dLast; d++)
+        result *= TapsBefore(o, d, BoxEnd(d)) - TapsBefore(o, d, BoxStart(d));
     return result;
 }
 
-int64_t Count(List o) { return max(CountSum(o), (int64_t)1); }
+int Count(List o) { return max(CountProduct(o), 1); }
 
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -388,7 +387,6 @@ static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TA
 static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
-#define Along(list, axis) (uint)list[(axis) / 4][(axis) % 4]  // an entry for a dimension of the window
 #if SHARES > 1
 groupshared REAL_VALUE results[BLOCK * NUM_THREADS];
 #endif
@@ -408,17 +406,7 @@ REAL_VALUE With(REAL_VALUE result, REAL_VALUE term)
 // Epilogue: the element, given the result of the fold
 OUTPUT_VALUE Finished(List at, REAL_VALUE total)
 {
-    int counted = 1;  // taps within the box
-    [unroll]
-    for (int d = 0; d < WINDOW_RANK; d++)
-    {
-        const int tap = (int)Along(windowTaps, d),
-            from = (int)(Along(countedFirst, d) + (uint)at.entries[WINDOW_AXIS + d] * Along(windowSteps, d));
-        const int before = max(-from + tap - 1, 0) / tap,
-            within = max((int)Along(countedLimits, d) - from + tap - 1, 0) / tap;
-        counted *= max(min(within, (int)layerSizes[d].size) - before, 0);
-    }
-    return (OUTPUT_VALUE)(total / Convert(max(counted, 1), (REAL_VALUE)0));
+    return (OUTPUT_VALUE)(total / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
 }
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
@@ -427,15 +415,15 @@ void FetchRow(bool isInside, uint base, int y, int x, out REAL_VALUE terms[vecto
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
-    const bool isRow = isInside && (uint)y < Along(windowLimits, yAxis);
-    base += (uint)clamp(y, 0, (int)Along(windowLimits, yAxis) - 1) * Along(windowStrides, yAxis);
+    const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
+    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)clamp(x, 0, (int)Along(windowLimits, xAxis) - vectorColumns)
-            * Along(windowStrides, xAxis);
-        isThere[n] = isRow && (uint)x < Along(windowLimits, xAxis);
+        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
+            * windowAxes[xAxis].stride;
+        isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
         if (isInside)
 #if WINDOW_VECTOR == 1
@@ -476,7 +464,7 @@ void FoldBlock(uint group, uint thread)
         const int elements = (n == yAxis ? BLOCK_ROWS : 1) * (n == xAxis ? BLOCK_COLUMNS : 1),
             place = at.entries[WINDOW_AXIS + n];
         at.entries[WINDOW_AXIS + n] = place * elements;
-        first[n] = (int)(Along(windowFirst, n) + (uint)at.entries[WINDOW_AXIS + n] * Along(windowSteps, n));
+        first[n] = windowAxes[n].first + at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
     }
     const int top = UNROLLED > 1 ? first[yAxis] : 0, left = UNROLLED > 0 ? first[xAxis] - LEAD : 0;
     REAL_VALUE totals[BLOCK];
@@ -492,10 +480,10 @@ void FoldBlock(uint group, uint thread)
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
             const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
-            const uint position = (uint)first[d] + tap * Along(windowTaps, d);
+            const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
-            isInside = isInside && position < Along(windowLimits, d);
-            base += position * Along(windowStrides, d);
+            isInside = isInside && position < windowAxes[d].limit;
+            base += position * windowAxes[d].stride;
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
@@ -546,8 +534,8 @@ void FoldBlock(uint group, uint thread)
         element.entries[1] += n / channelPitch % BLOCK_CHANNELS;
         element.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
         element.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
-        if ((uint)element.entries[WINDOW_AXIS + xAxis] >= Along(windowElements, xAxis)
-            || (uint)element.entries[WINDOW_AXIS + yAxis] >= Along(windowElements, yAxis))
+        if ((uint)element.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
+            || (uint)element.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
         const uint offset = OffsetInOutput(element);
         vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;

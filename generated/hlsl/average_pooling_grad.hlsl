@@ -22,7 +22,6 @@
 //   X_TYPE     its data type. InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   PAIRS      1 if a thread computes two adjacent elements; else 0
@@ -63,8 +62,8 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2], strides[2], startPadding[2],
-        paddedSizes[2], spatial[2], windowSize[2], results[2], stridesReciprocals[2], keptShareSizes[2];
+    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2], spatial[2], endPadding[2],
+        startPadding[2], strides[2], windowSize[2], results[2], stridesReciprocals[2], keptShareSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -163,15 +162,6 @@ int RavelIndex(List at, List sizes)
     return number;
 }
 
-bool InBounds(List at, List sizes)
-{
-    bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = d < sizes.length ? result & ((uint)at.entries[d] < (uint)max(sizes.entries[d], 0)) : result;
-    return result;
-}
-
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
@@ -225,42 +215,12 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
+float Convert(int x, float type) { return (float)x; }
+int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
+int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
@@ -293,58 +253,42 @@ void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first +
 
 void WriteKeptShare(uint number, REAL_VALUE entry) { StoreReal(keptShareFirst, number, entry); }
 
-int Dilation(int d) { return 1; }
-
-List Position(List o, List w)
-{
-    List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
-    [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
-    return result;
-}
-
-List Padded(List c)
-{
-    List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
-    [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
-    return result;
-}
-
-bool CountChoice(List o, List w)
+int BoxEnd(int d)
 {
     if (includePadding != 0)
-        return InBounds(Padded(Position(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
-    return InBounds(Position(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+        return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d)
+            + Entry(ListOf(endPadding[0], endPadding[1], END_PADDING_LENGTH), d);
+    return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d);
 }
 
-int64_t CountSum(List o)
+int Dilation(int d) { return 1; }
+
+int TapsBefore(List o, int d, int c)
 {
-    const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
-    const List wFirst = ListOf(0, 0, wLast.length);
-    const int wRow = WINDOW_SIZE_ROW;
-    int64_t result = (int64_t)0;
-    List w = wFirst;
-    [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
-    {
-        const int wEnd = RowEnd(wLast, wRow);
-        [loop]
-        for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
-        {
-            if (CountChoice(o, w))
-                result += 1;
-        }
-    }
+    return max(min(FloorQuotient(c + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
+        - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) + Dilation(d) - 1, Dilation(d)),
+        Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
+}
+
+int BoxStart(int d)
+{
+    if (includePadding != 0)
+        return 0 - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+    return 0;
+}
+
+int CountProduct(List o)
+{
+    const int dFirst = 0;
+    const int dLast = DIMS_BOUND;
+    int result = (int)1;
+    [unroll]
+    for (int d = dFirst; d < dLast; d++)
+        result *= TapsBefore(o, d, BoxEnd(d)) - TapsBefore(o, d, BoxStart(d));
     return result;
 }
 
-int64_t Count(List o) { return max(CountSum(o), (int64_t)1); }
+int Count(List o) { return max(CountProduct(o), 1); }
 
 List Last(List at)
 {

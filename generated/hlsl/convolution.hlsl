@@ -224,30 +224,44 @@ struct Dimension
     uint reciprocal, reserved0, reserved1;
 };
 
+struct WindowAxis
+{
+    uint taps;
+    int first;  // coordinate of the first tap for element 0
+    int step;  // from the coordinates of an element to those of the next one
+    int tap;  // from a tap to the next one
+    int divisor;  // of coordinates: those that leave a remainder are none
+    uint limit;  // size of the tensor
+    uint stride;
+    uint weightsFirst;  // offset of the first tap
+    uint weightsStep;  // stride from a tap to the next one
+    uint elements;  // of the output
+    uint reserved0, reserved1;
+};
+
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
     Dimension layerSizes[WINDOW_RANK + 1];  // taps that an element meets; the last one has the rows of a channel group
     Dimension sizes[RANK];  // of the output, in blocks
-    int4 windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2], windowStrides[2],
-        windowDivisors[2], windowLeftSteps[2], windowElements[2], countedFirst[2], countedLimits[2], inputSizes[2],
-        inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
+    WindowAxis windowAxes[WINDOW_RANK];
+    int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
-    uint channels, weightsFirst, weightsRowStep, weightsChannelStep, weightsGroupStep;
+    uint channels, weightsRowStep, weightsChannelStep, weightsGroupStep;
     int isForward, isConvolution, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
-    int4 leftSteps[2], rightSteps[2], windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2],
-        windowStrides[2], windowDivisors[2], windowLeftSteps[2], inputSizes[2], inputStrides[2], filterSizes[2],
-        filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2], outputStrides[2], outputPadding[2],
-        groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2], window[2], inputSizes2[2],
-        groupCountReciprocals[2], stridesReciprocals[2];
+    int4 leftSteps[2], rightSteps[2];
+    WindowAxis windowAxes[WINDOW_RANK];
+    int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
+        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
+        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
@@ -1002,7 +1016,6 @@ static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TA
 static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
-#define Along(list, axis) (uint)list[(axis) / 4][(axis) % 4]  // an entry for a dimension of the window
 #if SHARES > 1
 groupshared float results[BLOCK * NUM_THREADS];
 #endif
@@ -1032,15 +1045,15 @@ void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * 
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
-    const bool isRow = isInside && (uint)y < Along(windowLimits, yAxis);
-    base += (uint)clamp(y, 0, (int)Along(windowLimits, yAxis) - 1) * Along(windowStrides, yAxis);
+    const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
+    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)clamp(x, 0, (int)Along(windowLimits, xAxis) - vectorColumns)
-            * Along(windowStrides, xAxis);
-        isThere[n] = isRow && (uint)x < Along(windowLimits, xAxis);
+        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
+            * windowAxes[xAxis].stride;
+        isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
         if (isInside)
 #if WINDOW_VECTOR == 1
@@ -1075,7 +1088,7 @@ void FoldBlock(uint group, uint thread)
     List at = Numbered(number);
     at.entries[1] *= BLOCK_CHANNELS;
     const uint row = (uint)at.entries[1], channelGroup = DivideBySize(row, layerSizes[WINDOW_RANK]);
-    uint weightsStart = weightsFirst + channelGroup * weightsGroupStep
+    uint weightsStart = channelGroup * weightsGroupStep
         + (row - channelGroup * layerSizes[WINDOW_RANK].size) * weightsRowStep;
     const uint start = (uint)at.entries[0] * batchStep + channelGroup * channels * channelStep;
     [unroll]
@@ -1085,12 +1098,12 @@ void FoldBlock(uint group, uint thread)
             place = at.entries[WINDOW_AXIS + n];
         const int phase = (int)((uint)place % (uint)PhasesAlong(n));
         at.entries[WINDOW_AXIS + n] = (place - phase) * elements + phase;
-        first[n] = (int)(Along(windowFirst, n) + (uint)at.entries[WINDOW_AXIS + n] * Along(windowSteps, n));
+        first[n] = windowAxes[n].first + at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
         const int before = first[n];  // the first tap at a whole coordinate
         first[n] = FloorQuotient(before + PhasesAlong(n) - 1, PhasesAlong(n));
         const int skipped = first[n] * PhasesAlong(n) - before;
-        phaseTaps[n] = ((int)Along(windowSizes, n) - skipped + PhasesAlong(n) - 1) / PhasesAlong(n);
-        weightsStart += (uint)skipped * Along(windowLeftSteps, n);
+        phaseTaps[n] = ((int)windowAxes[n].taps - skipped + PhasesAlong(n) - 1) / PhasesAlong(n);
+        weightsStart += windowAxes[n].weightsFirst + (uint)skipped * windowAxes[n].weightsStep;
     }
     const int top = UNROLLED > 1 ? first[yAxis] : 0, left = UNROLLED > 0 ? first[xAxis] - LEAD : 0;
     float totals[BLOCK];
@@ -1106,11 +1119,11 @@ void FoldBlock(uint group, uint thread)
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
             const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
-            const uint position = (uint)first[d] + tap * Along(windowTaps, d);
+            const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
-            isInside = isInside && position < Along(windowLimits, d) && IsInPhase(d, (int)tap);
-            base += position * Along(windowStrides, d);
-            weightsBase += tap * Along(windowLeftSteps, d) * PhasesAlong(d);
+            isInside = isInside && position < windowAxes[d].limit && IsInPhase(d, (int)tap);
+            base += position * windowAxes[d].stride;
+            weightsBase += tap * windowAxes[d].weightsStep * PhasesAlong(d);
         }
         base += channel * channelStep;
         weightsBase += channel * weightsChannelStep;
@@ -1119,8 +1132,8 @@ void FoldBlock(uint group, uint thread)
         for (n = 0; n < BLOCK_CHANNELS * TAPS; n += WEIGHTS_VECTOR)
         {
             const uint offset = weightsBase + n / TAPS * weightsRowStep
-                + n % TAPS / WINDOW_WIDTH * Along(windowLeftSteps, yAxis) * PhasesAlong(yAxis)
-                + n % WINDOW_WIDTH * Along(windowLeftSteps, xAxis) * PhasesAlong(xAxis);
+                + n % TAPS / WINDOW_WIDTH * windowAxes[yAxis].weightsStep * PhasesAlong(yAxis)
+                + n % WINDOW_WIDTH * windowAxes[xAxis].weightsStep * PhasesAlong(xAxis);
             const bool hasTap = isInside && IsInPhase(yAxis, n % TAPS / WINDOW_WIDTH)
                 && IsInPhase(xAxis, n % WINDOW_WIDTH);
             vector<float, WEIGHTS_VECTOR> some = 0;
@@ -1182,8 +1195,8 @@ void FoldBlock(uint group, uint thread)
         element.entries[1] += n / channelPitch % BLOCK_CHANNELS;
         element.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS * PhasesAlong(xAxis);
         element.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS * PhasesAlong(yAxis);
-        if ((uint)element.entries[WINDOW_AXIS + xAxis] >= Along(windowElements, xAxis)
-            || (uint)element.entries[WINDOW_AXIS + yAxis] >= Along(windowElements, yAxis))
+        if ((uint)element.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
+            || (uint)element.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
         const uint offset = OffsetInOutput(element);
         vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
@@ -1221,7 +1234,7 @@ List PositionOf(uint number, uint y, uint x)
     [unroll]
     for (int e = WINDOW_RANK - 1; e >= 0; e--)
     {
-        const uint divisor = (uint)windowDivisors[e / 4][e % 4];
+        const uint divisor = (uint)windowAxes[e].divisor;
         const uint above = number / divisor;
         at.entries[WINDOW_AXIS + e] = at.entries[WINDOW_AXIS + e] * (int)divisor + (int)(number - above * divisor);
         number = above;
@@ -1272,12 +1285,11 @@ void EnterPhase(uint number)
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
         phaseFirst[d] = 0;
-        phaseSizes[d] = (uint)windowSizes[d / 4][d % 4];
+        phaseSizes[d] = windowAxes[d].taps;
 #if PHASED
-        const int divisor = windowDivisors[d / 4][d % 4];
+        const int divisor = windowAxes[d].divisor;
         const uint above = number / (uint)divisor;
-        // where a step is 1, or divisor
-        const int sum = (int)(number - above * (uint)divisor) + windowFirst[d / 4][d % 4];
+        const int sum = (int)(number - above * (uint)divisor) + windowAxes[d].first;  // where a step is 1, or divisor
         phaseFirst[d] = (uint)(FloorQuotient(sum + divisor - 1, divisor) * divisor - sum);
         const bool isAny = phaseFirst[d] < phaseSizes[d];
         phaseSizes[d] = isAny ? (phaseSizes[d] - 1 - phaseFirst[d]) / (uint)divisor + 1 : 1;
@@ -1313,9 +1325,9 @@ Pixel PixelOf(uint number, uint x)
     [unroll]
     for (int e = 0; e < WINDOW_RANK; e++)
     {
-        pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
+        pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowAxes[e].step + windowAxes[e].first;
 #if PHASED
-        pixel.first[e] = (pixel.first[e] + (int)phaseFirst[e]) / windowDivisors[e / 4][e % 4];
+        pixel.first[e] = (pixel.first[e] + (int)phaseFirst[e]) / windowAxes[e].divisor;
 #endif
     }
     return pixel;
@@ -1373,9 +1385,9 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
     {
-        const int position = pixel.first[d] + (int)step.tap[d] * windowTaps[d / 4][d % 4];
-        isInside = isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
-        offset += (uint)position * (uint)windowStrides[d / 4][d % 4];
+        const int position = pixel.first[d] + (int)step.tap[d] * windowAxes[d].tap;
+        isInside = isInside && (uint)position < windowAxes[d].limit;
+        offset += (uint)position * windowAxes[d].stride;
     }
     return offset;
 }
@@ -1400,8 +1412,8 @@ uint LeftStep(Step step)
     uint offset = step.channel * leftDepthStep;
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
-        offset += (phaseFirst[d] + step.tap[d] * (uint)windowDivisors[d / 4][d % 4])
-            * (uint)windowLeftSteps[d / 4][d % 4];
+        offset += windowAxes[d].weightsFirst + (phaseFirst[d] + step.tap[d] * (uint)windowAxes[d].divisor)
+            * windowAxes[d].weightsStep;
     return offset;
 }
 #endif
@@ -1647,7 +1659,7 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     // Drivers unroll this.
     for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
-        const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
+        const uint column = waveLeft + k / TILE_DEPTH * (uint)windowAxes[WINDOW_RANK - 1].tap;
         const uint inTap = k % TILE_DEPTH;
         LeftMatrix a[totalsDown];
         uint i;

@@ -116,15 +116,29 @@ struct Dimension
     uint reciprocal, reserved0, reserved1;
 };
 
+struct WindowAxis
+{
+    uint taps;
+    int first;  // coordinate of the first tap for element 0
+    int step;  // from the coordinates of an element to those of the next one
+    int tap;  // from a tap to the next one
+    int divisor;  // of coordinates: those that leave a remainder are none
+    uint limit;  // size of the tensor
+    uint stride;
+    uint weightsFirst;  // offset of the first tap
+    uint weightsStep;  // stride from a tap to the next one
+    uint elements;  // of the output
+    uint reserved0, reserved1;
+};
+
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 2
     Dimension layerSizes[WINDOW_RANK + 1];  // taps that an element meets; the last one has the rows of a channel group
     Dimension sizes[RANK];  // of the output, in blocks
-    int4 windowSizes[2], windowFirst[2], windowSteps[2], windowTaps[2], windowLimits[2], windowStrides[2],
-        windowDivisors[2], windowLeftSteps[2], windowElements[2], countedFirst[2], countedLimits[2], inputSizes[2],
-        inputStrides[2], outputStrides[2], outputIndicesStrides[2], strides[2], dilations[2], startPadding[2],
-        spatial[2], windowSize[2];
+    WindowAxis windowAxes[WINDOW_RANK];
+    int4 inputSizes[2], inputStrides[2], outputStrides[2], outputIndicesStrides[2], strides[2], dilations[2],
+        startPadding[2], spatial[2], windowSize[2];
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
@@ -469,7 +483,6 @@ static const int reachX = (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TA
 static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
-#define Along(list, axis) (uint)list[(axis) / 4][(axis) % 4]  // an entry for a dimension of the window
 #if SHARES > 1
 groupshared INPUT_VALUE results[BLOCK * NUM_THREADS];
 #endif
@@ -495,15 +508,15 @@ void FetchRow(bool isInside, uint base, int y, int x, out INPUT_VALUE terms[vect
     out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
-    const bool isRow = isInside && (uint)y < Along(windowLimits, yAxis);
-    base += (uint)clamp(y, 0, (int)Along(windowLimits, yAxis) - 1) * Along(windowStrides, yAxis);
+    const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
+    base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
     [unroll]
     for (n = 0; n < vectors; n++)
     {
-        const uint offset = base + (uint)clamp(x, 0, (int)Along(windowLimits, xAxis) - vectorColumns)
-            * Along(windowStrides, xAxis);
-        isThere[n] = isRow && (uint)x < Along(windowLimits, xAxis);
+        const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
+            * windowAxes[xAxis].stride;
+        isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
         if (isInside)
 #if WINDOW_VECTOR == 1
@@ -558,7 +571,7 @@ void FoldBlock(uint group, uint thread)
         const int elements = (n == yAxis ? BLOCK_ROWS : 1) * (n == xAxis ? BLOCK_COLUMNS : 1),
             place = at.entries[WINDOW_AXIS + n];
         at.entries[WINDOW_AXIS + n] = place * elements;
-        first[n] = (int)(Along(windowFirst, n) + (uint)at.entries[WINDOW_AXIS + n] * Along(windowSteps, n));
+        first[n] = windowAxes[n].first + at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
     }
     const int top = UNROLLED > 1 ? first[yAxis] : 0, left = UNROLLED > 0 ? first[xAxis] - LEAD : 0;
     INPUT_VALUE totals[BLOCK];
@@ -574,10 +587,10 @@ void FoldBlock(uint group, uint thread)
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
             const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
-            const uint position = (uint)first[d] + tap * Along(windowTaps, d);
+            const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
-            isInside = isInside && position < Along(windowLimits, d);
-            base += position * Along(windowStrides, d);
+            isInside = isInside && position < windowAxes[d].limit;
+            base += position * windowAxes[d].stride;
         }
         [unroll]
         for (int r = 0; r < reachY; r++)
@@ -628,8 +641,8 @@ void FoldBlock(uint group, uint thread)
         element.entries[1] += n / channelPitch % BLOCK_CHANNELS;
         element.entries[WINDOW_AXIS + xAxis] += n / columnPitch % BLOCK_COLUMNS;
         element.entries[WINDOW_AXIS + yAxis] += n / rowPitch % BLOCK_ROWS;
-        if ((uint)element.entries[WINDOW_AXIS + xAxis] >= Along(windowElements, xAxis)
-            || (uint)element.entries[WINDOW_AXIS + yAxis] >= Along(windowElements, yAxis))
+        if ((uint)element.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
+            || (uint)element.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
         const uint offset = OffsetInOutput(element);
         vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;

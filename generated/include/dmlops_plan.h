@@ -431,7 +431,6 @@ typedef struct dmlops_plan_CommonConstants {
 typedef struct dmlops_plan_Window {
     dmlops_plan_int_8 sizes;
     int64_t groups;
-    dmlops_plan_int_8 axes;
     dmlops_plan_int_8 left_first;
     dmlops_plan_int_8 left_taps;
     dmlops_plan_int_8 right_first;
@@ -439,6 +438,19 @@ typedef struct dmlops_plan_Window {
     dmlops_plan_int_8 right_taps;
     dmlops_plan_int_8 right_divisors;
 } dmlops_plan_Window;
+
+typedef struct dmlops_plan_WindowAxis {
+    int64_t taps;
+    int64_t first;
+    int64_t step;
+    int64_t tap;
+    int64_t divisor;
+    int64_t limit;
+    int64_t stride;
+    int64_t weightsFirst;
+    int64_t weightsStep;
+    int64_t elements;
+} dmlops_plan_WindowAxis;
 
 typedef struct dmlops_plan_Factors {
     dmlops_plan_int_8 left;
@@ -448,7 +460,6 @@ typedef struct dmlops_plan_Factors {
     int lessens_left;
     int lessens_right;
     int64_t depth;
-    dmlops_plan_Window window;
 } dmlops_plan_Factors;
 
 typedef struct dmlops_plan_Contraction {
@@ -624,12 +635,6 @@ typedef struct dmlops_plan_Activation {
     int64_t parameter1;
 } dmlops_plan_Activation;
 
-typedef struct dmlops_plan_Sliding {
-    dmlops_plan_Window window;
-    dmlops_plan_int_8 counted;
-    dmlops_plan_int_8 box;
-} dmlops_plan_Sliding;
-
 typedef struct dmlops_plan_View {
     int64_t tensor;
     dmlops_plan_int_8 first;
@@ -688,7 +693,7 @@ typedef struct dmlops_plan_Definition {
     int64_t widened;
     dmlops_plan_Movement movement;
     dmlops_plan_Factors factors;
-    dmlops_plan_Sliding sliding;
+    dmlops_plan_Window window;
     dmlops_plan_AttentionViews attention;
     dmlops_plan_Rows rows;
     dmlops_plan_int_8 sums;
@@ -772,13 +777,13 @@ typedef struct dmlops_plan_Choice {
     int64_t time;
 } dmlops_plan_Choice;
 
-typedef struct dmlops_plan_int_96 {
+typedef struct dmlops_plan_WindowAxis_8 {
     int64_t count;
-    int64_t items[96];
-} dmlops_plan_int_96;
+    dmlops_plan_WindowAxis items[8];
+} dmlops_plan_WindowAxis_8;
 
 typedef struct dmlops_plan_WindowConstants {
-    dmlops_plan_int_96 lists;
+    dmlops_plan_WindowAxis_8 axes;
     dmlops_plan_int_8 numbers;
 } dmlops_plan_WindowConstants;
 
@@ -802,7 +807,7 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_Dimension_16 walk;
     dmlops_plan_int_8 leftSteps;
     dmlops_plan_int_8 rightSteps;
-    dmlops_plan_int_96 window;
+    dmlops_plan_WindowAxis_8 windowAxes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     int64_t matrices;
@@ -822,7 +827,6 @@ typedef struct dmlops_plan_ContractionParams {
 typedef struct dmlops_plan_Packing {
     int64_t items;
     int64_t channels;
-    dmlops_plan_int_8 strides;
 } dmlops_plan_Packing;
 
 typedef struct dmlops_plan_Row {
@@ -831,21 +835,8 @@ typedef struct dmlops_plan_Row {
     int64_t pitch;
 } dmlops_plan_Row;
 
-typedef struct dmlops_plan_Axis {
-    int64_t taps;
-    int64_t step;
-    int64_t tap;
-    int64_t divisor;
-    int64_t elements;
-} dmlops_plan_Axis;
-
-typedef struct dmlops_plan_Axis_8 {
-    int64_t count;
-    dmlops_plan_Axis items[8];
-} dmlops_plan_Axis_8;
-
 typedef struct dmlops_plan_Slide {
-    dmlops_plan_Axis_8 axes;
+    dmlops_plan_WindowAxis_8 axes;
     int64_t depth;
     dmlops_plan_int_8 sizes;
     int is_across;
@@ -855,8 +846,8 @@ typedef struct dmlops_plan_Slide {
 
 typedef struct dmlops_plan_Block {
     int64_t unrolled;
-    dmlops_plan_Axis down;
-    dmlops_plan_Axis across;
+    dmlops_plan_WindowAxis down;
+    dmlops_plan_WindowAxis across;
     int64_t layers;
     int64_t rows;
     int64_t columns;
@@ -869,7 +860,7 @@ typedef struct dmlops_plan_Block {
 typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_Dimension_16 layerSizes;
     dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_int_96 window;
+    dmlops_plan_WindowAxis_8 windowAxes;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
@@ -1277,6 +1268,20 @@ DMLOPS_CALLED void dmlops_put_Dimension(
     dmlops_put_words(planning, record->strides.items, record->strides.count);
 }
 
+DMLOPS_CALLED void dmlops_put_WindowAxis(
+    dmlops_planning* planning, const dmlops_plan_WindowAxis* record) {
+    dmlops_put_word(planning, record->taps);
+    dmlops_put_word(planning, record->first);
+    dmlops_put_word(planning, record->step);
+    dmlops_put_word(planning, record->tap);
+    dmlops_put_word(planning, record->divisor);
+    dmlops_put_word(planning, record->limit);
+    dmlops_put_word(planning, record->stride);
+    dmlops_put_word(planning, record->weightsFirst);
+    dmlops_put_word(planning, record->weightsStep);
+    dmlops_put_word(planning, record->elements);
+}
+
 DMLOPS_CALLED void dmlops_put_Lookup(
     dmlops_planning* planning, const dmlops_plan_Lookup* record) {
     dmlops_put_word(planning, record->size);
@@ -1298,7 +1303,11 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     }
     dmlops_put_words(planning, record->leftSteps.items, record->leftSteps.count);
     dmlops_put_words(planning, record->rightSteps.items, record->rightSteps.count);
-    dmlops_put_words(planning, record->window.items, record->window.count);
+    for (int64_t i = 0; i < record->windowAxes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_WindowAxis(planning, &record->windowAxes.items[i]);
+        dmlops_put_padding(planning);
+    }
     dmlops_put_words(planning, record->lists.items, record->lists.count);
     dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_word(planning, record->matrices);
@@ -1327,7 +1336,11 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
         dmlops_put_Dimension(planning, &record->sizes.items[i]);
         dmlops_put_padding(planning);
     }
-    dmlops_put_words(planning, record->window.items, record->window.count);
+    for (int64_t i = 0; i < record->windowAxes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_WindowAxis(planning, &record->windowAxes.items[i]);
+        dmlops_put_padding(planning);
+    }
     dmlops_put_words(planning, record->lists.items, record->lists.count);
     dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
@@ -1638,49 +1651,45 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
-DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window,
+DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* weights, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
+    dmlops_plan_WindowAxis_8* result);
+DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
+    dmlops_plan_WindowAxis_8* result);
+DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
+DMLOPS_CALLED int64_t dmlops_plan_phases_of(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
+DMLOPS_CALLED int64_t dmlops_plan_taps_of(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
+DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
+DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
+DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_channels_axis(dmlops_planning* planning, const dmlops_plan_Factors* factors,
     const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d);
-DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window);
-DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors,
-    const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, const dmlops_plan_Factors* factors,
-    const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right, const dmlops_plan_int_8* strides,
-    dmlops_plan_int_96* result);
-DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window,
-    dmlops_plan_Window* result);
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    int64_t row_axis);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+    const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result);
+DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
     dmlops_plan_Tile_12* result);
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
     const dmlops_plan_Matrices* found, int64_t vector);
 DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result);
 DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     int64_t vector);
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result);
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
+    const dmlops_plan_WindowAxis_8* axes, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
+    const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row,
     dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row);
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing,
+    const dmlops_plan_Row* row);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given);
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -1692,32 +1701,31 @@ DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dml
 DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     int64_t padded, int64_t d);
 DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given);
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window, int64_t rows,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes, int64_t rows,
     dmlops_plan_Slide* result);
 DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Block* block);
 DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    int64_t from_end, int64_t unrolled, dmlops_plan_Axis* result);
+    int64_t from_end, int64_t unrolled, dmlops_plan_WindowAxis* result);
 DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
     dmlops_plan_Block* result);
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide,
     dmlops_plan_Block* result);
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_Matrices* found, int64_t least_rows);
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    const dmlops_plan_Block* block, const dmlops_plan_Window* window, const dmlops_plan_Tensor* weights,
-    int64_t row_step);
+    const dmlops_plan_Block* block, const dmlops_plan_WindowAxis_8* axes, int64_t bits, int64_t row_step);
+DMLOPS_CALLED int dmlops_plan_pooling(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
-    const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes,
     int is_cooperative);
-DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op,
+DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
     int64_t source, const dmlops_plan_Lookup_8* lookups);
@@ -3346,12 +3354,12 @@ DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlop
         made_1.run = 1;
         found = made_1;
     }
-    dmlops_plan_int_96 made_2;
+    dmlops_plan_WindowAxis_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
     dmlops_plan_WindowConstants window;
-    DMLOPS_COPY(&window.lists, &made_2);
+    DMLOPS_COPY(&window.axes, &made_2);
     DMLOPS_COPY(&window.numbers, &made_3);
     result->tile = chosen->tile;
     result->split = chosen->split;
@@ -3524,7 +3532,7 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     DMLOPS_COPY(&result->walk, &made_3);
     DMLOPS_COPY(&result->leftSteps, &made_4);
     DMLOPS_COPY(&result->rightSteps, &made_6);
-    DMLOPS_COPY(&result->window, &window->lists);
+    DMLOPS_COPY(&result->windowAxes, &window->axes);
     DMLOPS_COPY(&result->lists, &op->constants.lists);
     DMLOPS_COPY(&result->activations, &op->constants.activations);
     result->matrices = factors->count;
@@ -3883,174 +3891,135 @@ DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan
     return 1;
 }
 
+/* The window with its taps in the order of their positions on the tensor: a backward convolution with steps of 1
+   becomes a forward one. Poolings have no divisors, and no weights. */
+DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Window* window,
+    const dmlops_plan_Tensor* weights, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
+    dmlops_plan_WindowAxis_8* result) {
+    dmlops_plan_WindowAxis_8 axes;
+    axes.count = 0;
+    for (int64_t d = 0; d < window->sizes.count; ++d) {
+        const int64_t taps = window->sizes.items[d];
+        int64_t tap = window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)];
+        int64_t divisor = 1;
+        int64_t weights_first = 0;
+        int64_t weights_step = 0;
+        int64_t skipped = (tap < 0) ? dmlops_subtract(taps, 1) : 0;
+        if (window->right_divisors.count > 0) {
+            divisor = window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
+            weights_step = dmlops_multiply(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+                weights->strides.items[dmlops_item(planning, dmlops_add(2, d), weights->strides.count)]);
+            weights_first = dmlops_add(dmlops_multiply(window->left_first.items[dmlops_item(planning, d,
+                window->left_first.count)], weights->strides.items[dmlops_item(planning, dmlops_add(2, d),
+                weights->strides.count)]), dmlops_multiply(skipped, weights_step));
+        }
+        dmlops_plan_WindowAxis made_1;
+        made_1.taps = dmlops_plan_counted(planning, taps);
+        made_1.first = dmlops_add(window->right_first.items[dmlops_item(planning, d, window->right_first.count)],
+            dmlops_multiply(skipped, tap));
+        made_1.step = dmlops_plan_counted(planning,
+            window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)]);
+        made_1.tap = dmlops_plan_counted(planning, dmlops_abs(tap));
+        made_1.divisor = divisor;
+        made_1.limit = tensor->sizes.items[dmlops_item(planning, dmlops_add(2, d), tensor->sizes.count)];
+        made_1.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(2, d), tensor->strides.count)];
+        made_1.weightsFirst = weights_first;
+        made_1.weightsStep = (tap < 0) ? dmlops_subtract(0, weights_step) : weights_step;
+        made_1.elements = output->sizes.items[dmlops_item(planning, dmlops_add(2, d), output->sizes.count)];
+        DMLOPS_APPEND(planning, &axes, made_1);
+    }
+    DMLOPS_COPY(result, &axes);
+    return;
+}
+
+/* The axes as shaders take them. */
+DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
+    dmlops_plan_WindowAxis_8* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
+        dmlops_plan_WindowAxis made_2;
+        made_2 = *axis;
+        made_2.first = dmlops_plan_counted(planning, axis->first);
+        made_2.stride = dmlops_modulo(axis->stride, INT64_C(4294967296));
+        made_2.weightsFirst = dmlops_modulo(axis->weightsFirst, INT64_C(4294967296));
+        made_2.weightsStep = dmlops_modulo(axis->weightsStep, INT64_C(4294967296));
+        DMLOPS_APPEND(planning, result, made_2);
+    }
+    return;
+}
+
 /* Whether there is more than one phase. */
-DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window) {
+DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
     (void)planning;
     int made_1 = 0;
-    for (int64_t each_2 = 0; each_2 < window->right_divisors.count; ++each_2) {
-        const int64_t divisor = window->right_divisors.items[each_2];
-        made_1 = made_1 || (divisor > 1);
+    for (int64_t each_2 = 0; each_2 < axes->count; ++each_2) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_2];
+        made_1 = made_1 || (axis->divisor > 1);
     }
     return made_1;
 }
 
+/* The number of phases. */
+DMLOPS_CALLED int64_t dmlops_plan_phases_of(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
+    dmlops_plan_int_8 divisors;
+    divisors.count = 0;
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
+        DMLOPS_APPEND(planning, &divisors, axis->divisor);
+    }
+    return dmlops_plan_element_count(planning, &divisors);
+}
+
+/* The taps of the window. */
+DMLOPS_CALLED int64_t dmlops_plan_taps_of(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
+        DMLOPS_APPEND(planning, &taps, axis->taps);
+    }
+    return dmlops_plan_element_count(planning, &taps);
+}
+
+/* The most taps that any phase meets. */
+DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
+    dmlops_plan_int_8 places;
+    places.count = 0;
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
+        DMLOPS_APPEND(planning, &places, dmlops_plan_ceil_div(planning, axis->taps, axis->divisor));
+    }
+    return dmlops_plan_element_count(planning, &places);
+}
+
 /* Whether phases are worth it: neighbors within a phase, and the taps that it meets, are also neighbors on the right
    factor, no phase is empty, and few phases meet no tap at all. */
-DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* output) {
-    int64_t places = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &window->right_divisors),
-        dmlops_plan_most_places(planning, window));
-    int found = places <= dmlops_multiply(16, dmlops_plan_element_count(planning, &window->sizes));
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        int is_next = (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1)
-            && (window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)] == 1);
-        found = found && ((divisor == 1) || (is_next
-            && (divisor <= output->sizes.items[dmlops_item(planning,
-            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)])));
+DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
+    int found = dmlops_plan_times(planning, dmlops_plan_phases_of(planning, axes),
+        dmlops_plan_most_places(planning, axes)) <= dmlops_multiply(16, dmlops_plan_taps_of(planning, axes));
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
+        int is_next = (dmlops_max(axis->step, axis->tap) == 1) && (axis->divisor <= axis->elements);
+        found = found && ((axis->divisor == 1) || is_next);
     }
     return found;
 }
 
 /* Whether each output element meets exactly one tap along a dimension, at the coordinate on the right factor that the
-   element has within its phase. */
-DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_Window* window, int64_t d) {
-    int64_t first = window->right_first.items[dmlops_item(planning, d, window->right_first.count)];
-    int64_t last = dmlops_add(first, dmlops_multiply(dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
-        window->sizes.count)], 1), window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)]));
-    int is_single = window->sizes.items[dmlops_item(planning, d,
-        window->sizes.count)] == window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)];
-    return is_single && (dmlops_max(first, last) == 0)
-        && (dmlops_min(first, last) == dmlops_subtract(1,
-        window->sizes.items[dmlops_item(planning, d, window->sizes.count)]));
-}
-
-/* The most taps that any phase meets. */
-DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_Window* window) {
-    dmlops_plan_int_8 places;
-    places.count = 0;
-    for (int64_t d = 0; d < window->sizes.count; ++d) {
-        const int64_t size = window->sizes.items[d];
-        DMLOPS_APPEND(planning, &places, dmlops_plan_ceil_div(planning, size,
-            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-    }
-    return dmlops_plan_element_count(planning, &places);
-}
-
-/* The left factor's dimension of rows, 0 or 1; the other one has the channels. */
-DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const dmlops_plan_Factors* factors,
-    const dmlops_plan_Tensor* output) {
-    return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
-}
-
-/* Whether dimension 1 of the output has the rows, and the window moves over all those after it. */
-DMLOPS_CALLED int dmlops_plan_has_channels_first(dmlops_planning* planning, const dmlops_plan_Factors* factors,
-    const dmlops_plan_Tensor* output) {
-    int found = factors->left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, factors, output),
-        factors->left.count)] == 1;
-    found = found && (factors->window.sizes.count == dmlops_subtract(output->sizes.count, 2));
-    for (int64_t d = 0; d < factors->window.axes.count; ++d) {
-        const int64_t axis = factors->window.axes.items[d];
-        found = found && (axis == dmlops_add(d, 2));
-    }
-    return found;
-}
-
-/* The left factor's offset at the first tap. */
-DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor) {
-    int64_t first = 0;
-    for (int64_t d = 0; d < window->left_first.count; ++d) {
-        const int64_t coordinate = window->left_first.items[d];
-        first = dmlops_add(first, dmlops_multiply(coordinate,
-            tensor->strides.items[dmlops_item(planning,
-            dmlops_add(dmlops_subtract(tensor->strides.count, window->sizes.count), d), tensor->strides.count)]));
-    }
-    return first;
-}
-
-/* A window on the right factor, or on the tensor of a pooling, as lists of words: its sizes, first coordinates, steps,
-   taps, limits, strides there, and divisors; then its strides on the left factor. */
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* left, const dmlops_plan_Tensor* right, const dmlops_plan_int_8* strides,
-    dmlops_plan_int_96* result) {
-    dmlops_plan_int_96 words;
-    words.count = 0;
-    dmlops_plan_int_8 left_steps;
-    left_steps.count = 0;
-    for (int64_t d = 0; d < window->left_taps.count; ++d) {
-        const int64_t tap = window->left_taps.items[d];
-        DMLOPS_APPEND(planning, &left_steps, dmlops_multiply(tap,
-            left->strides.items[dmlops_item(planning, dmlops_add(2, d), left->strides.count)]));
-    }
-    dmlops_plan_int_8_16 lists;
-    lists.count = 0;
-    DMLOPS_APPEND(planning, &lists, window->sizes);
-    DMLOPS_APPEND(planning, &lists, window->right_first);
-    DMLOPS_APPEND(planning, &lists, window->right_steps);
-    DMLOPS_APPEND(planning, &lists, window->right_taps);
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = dmlops_clip(2, right->sizes.count); each_2 < right->sizes.count; ++each_2) {
-        const int64_t item = right->sizes.items[each_2];
-        DMLOPS_APPEND(planning, &made_1, item);
-    }
-    DMLOPS_APPEND(planning, &lists, made_1);
-    DMLOPS_APPEND(planning, &lists, *strides);
-    DMLOPS_APPEND(planning, &lists, window->right_divisors);
-    DMLOPS_APPEND(planning, &lists, left_steps);
-    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
-        const dmlops_plan_int_8* entries = &lists.items[each_3];
-        dmlops_plan_int_8 made_4;
-        dmlops_plan_eight(planning, entries, &made_4);
-        DMLOPS_EXTEND(planning, &words, &made_4);
-    }
-    DMLOPS_COPY(result, &words);
-    return;
-}
-
-/* The window with its taps in the order of their positions on the right factor. */
-DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window,
-    dmlops_plan_Window* result) {
-    dmlops_plan_int_8 left_first;
-    left_first.count = 0;
-    dmlops_plan_int_8 left_taps;
-    left_taps.count = 0;
-    dmlops_plan_int_8 first;
-    first.count = 0;
-    for (int64_t d = 0; d < window->right_taps.count; ++d) {
-        const int64_t tap = window->right_taps.items[d];
-        int64_t skipped = (tap < 0) ? dmlops_subtract(window->sizes.items[dmlops_item(planning, d,
-            window->sizes.count)], 1) : 0;
-        DMLOPS_APPEND(planning, &first, dmlops_add(window->right_first.items[dmlops_item(planning, d,
-            window->right_first.count)], dmlops_multiply(skipped, tap)));
-        DMLOPS_APPEND(planning, &left_first, dmlops_add(window->left_first.items[dmlops_item(planning, d,
-            window->left_first.count)], dmlops_multiply(skipped,
-            window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)])));
-        DMLOPS_APPEND(planning, &left_taps, (tap < 0)
-            ? dmlops_subtract(0, window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)])
-            : window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)]);
-    }
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    for (int64_t each_1 = 0; each_1 < window->right_taps.count; ++each_1) {
-        const int64_t tap = window->right_taps.items[each_1];
-        DMLOPS_APPEND(planning, &taps, dmlops_abs(tap));
-    }
-    *result = *window;
-    DMLOPS_COPY(&result->left_first, &left_first);
-    DMLOPS_COPY(&result->left_taps, &left_taps);
-    DMLOPS_COPY(&result->right_first, &first);
-    DMLOPS_COPY(&result->right_taps, &taps);
-    return;
+   element has within its phase, and there are as many elements as coordinates. */
+DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
+    (void)planning;
+    int64_t last = dmlops_add(axis->first, dmlops_multiply(dmlops_subtract(axis->taps, 1), axis->tap));
+    int is_single = (axis->taps == axis->divisor) && (last == 0) && (axis->first == dmlops_subtract(1, axis->taps));
+    return is_single && (axis->step == 1) && (axis->elements == dmlops_multiply(axis->limit, axis->divisor));
 }
 
 /* The number of contiguous elements in the output, as loops over its last dimensions visit them. */
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    int64_t row_axis) {
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
     int64_t run = 1;
     int64_t axis = dmlops_subtract(output->sizes.count, 1);
-    while (planning->reason == DMLOPS_REASON_NONE && ((axis >= 0) && (axis != row_axis)
+    while (planning->reason == DMLOPS_REASON_NONE && ((axis > 1)
         && ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] == 1)
         || (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == run)))) {
         run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
@@ -4059,70 +4028,69 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
     return run;
 }
 
+/* The left factor's dimension of channels, 0 or 1; the other one has the rows. */
+DMLOPS_CALLED int64_t dmlops_plan_channels_axis(dmlops_planning* planning, const dmlops_plan_Factors* factors,
+    const dmlops_plan_Tensor* output) {
+    return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 0 : 1;
+}
+
 /* The output as matrices: one per phase of each channel group. */
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    dmlops_plan_Matrices* result) {
+    const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result) {
     const dmlops_plan_Factors * factors = &op->factors;
-    const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * left = &op->left;
     const dmlops_plan_Tensor * right = &op->right;
     const dmlops_plan_Tensor * output = &op->output;
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, factors, output);
-    int64_t row_axis = factors->left.items[dmlops_item(planning, counts_rows, factors->left.count)];
-    int64_t groups = dmlops_max(window->groups, 1);
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        DMLOPS_APPEND(planning, &sizes, (d == row_axis) ? 1 : size);
+    DMLOPS_APPEND(planning, &sizes, output->sizes.items[dmlops_item(planning, 0, output->sizes.count)]);
+    DMLOPS_APPEND(planning, &sizes, 1);
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < axes->count; ++each_2) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_2];
+        DMLOPS_APPEND(planning, &made_1, dmlops_plan_ceil_div(planning, axis->elements, axis->divisor));
     }
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        int64_t axis = window->axes.items[dmlops_item(planning, d, window->axes.count)];
-        sizes.items[dmlops_item(planning, axis, sizes.count)] =
-            dmlops_plan_ceil_div(planning, sizes.items[dmlops_item(planning, axis, sizes.count)], divisor);
-    }
-    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
+    DMLOPS_EXTEND(planning, &sizes, &made_1);
+    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, 1, output->sizes.count)], groups);
     int64_t columns = dmlops_plan_element_count(planning, &sizes);
-    int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, window));
-    int is_straight = dmlops_plan_has_phases(planning, window, output)
-        && dmlops_plan_has_channels_first(planning, factors, output);
+    int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, axes));
+    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phases_of(planning, axes));
+    int is_straight = dmlops_plan_has_phases(planning, axes);
     if (dmlops_plan_is_of_bytes(planning, op)) {
         is_straight = is_straight && (factors->right_less.count == 0);
     }
-    for (int64_t each_1 = 0; each_1 < factors->left_less.count; ++each_1) {
-        const int64_t axis = factors->left_less.items[each_1];
-        is_straight = is_straight && (axis == row_axis);
+    for (int64_t each_3 = 0; each_3 < factors->left_less.count; ++each_3) {
+        const int64_t axis = factors->left_less.items[each_3];
+        is_straight = is_straight && (axis == 1);
     }
-    int64_t row_step = left->strides.items[dmlops_item(planning, counts_rows, left->strides.count)];
-    int64_t depth_step = left->strides.items[dmlops_item(planning, dmlops_subtract(1, counts_rows),
-        left->strides.count)];
+    int64_t channels = dmlops_plan_channels_axis(planning, factors, output);
     int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
         groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
-    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_element_count(planning, &window->right_divisors));
-    int64_t run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
-    int is_down = dmlops_plan_is_stored_down(planning, op, row_axis, rows, run);
-    dmlops_plan_int_8 made_2;
-    dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_2);
-    dmlops_plan_Side made_3;
-    DMLOPS_COPY(&made_3.steps, &made_2);
-    made_3.depth = depth_step;
-    made_3.matrix = matrix_step;
-    made_3.is_along = 1;
-    made_3.vector = 1;
+    int64_t run = dmlops_plan_is_divided(planning, axes) ? 1 : dmlops_plan_side_by_side(planning, output);
+    int is_down = dmlops_plan_is_stored_down(planning, op, 1, rows, run);
     dmlops_plan_int_8 made_4;
-    dmlops_plan_axis_steps(planning, output, factors->right.items[dmlops_item(planning, 0, factors->right.count)],
-        right->strides.items[dmlops_item(planning, 0, right->strides.count)], &made_4);
+    dmlops_plan_axis_steps(planning, output, 1, left->strides.items[dmlops_item(planning, dmlops_subtract(1, channels),
+        left->strides.count)], &made_4);
     dmlops_plan_Side made_5;
     DMLOPS_COPY(&made_5.steps, &made_4);
-    made_5.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
-    made_5.matrix = 0;
+    made_5.depth = left->strides.items[dmlops_item(planning, channels, left->strides.count)];
+    made_5.matrix = matrix_step;
     made_5.is_along = 1;
     made_5.vector = 1;
+    dmlops_plan_int_8 made_6;
+    dmlops_plan_axis_steps(planning, output, 0, right->strides.items[dmlops_item(planning, 0, right->strides.count)],
+        &made_6);
+    dmlops_plan_Side made_7;
+    DMLOPS_COPY(&made_7.steps, &made_6);
+    made_7.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
+    made_7.matrix = 0;
+    made_7.is_along = 1;
+    made_7.vector = 1;
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth,
         dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     DMLOPS_COPY(&result->sizes, &sizes);
-    result->row_axis = row_axis;
+    result->row_axis = 1;
     result->column_axis = -1;
     result->rows = rows;
     result->columns = columns;
@@ -4130,31 +4098,22 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     result->run = is_down ? rows : run;
     result->depth = depth;
     result->count = count;
-    result->left = made_3;
-    result->right = made_5;
+    result->left = made_5;
+    result->right = made_7;
     return;
 }
 
 /* The number of columns that are contiguous in the right factor: more than 1 only if each element meets a single tap,
    and these are contiguous along all of the window's dimensions. */
-DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_Window* window,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
     int64_t run = 1;
-    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
-    for (int64_t place = 0; place < window->sizes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
-        int64_t size = tensor->sizes.items[dmlops_item(planning, dmlops_add(behind, d), tensor->sizes.count)];
-        int is_next = dmlops_plan_is_pointwise(planning, window, d)
-            && (window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)] == 1);
-        int is_whole = output->sizes.items[dmlops_item(planning,
-            window->axes.items[dmlops_item(planning, d, window->axes.count)],
-            output->sizes.count)] == dmlops_multiply(size,
-            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]);
-        if (!is_next || !is_whole || ((size > 1) && (tensor->strides.items[dmlops_item(planning, dmlops_add(behind, d),
-            tensor->strides.count)] != run))) {
+    for (int64_t place = 0; place < axes->count; ++place) {
+        const dmlops_plan_WindowAxis * axis = &axes->items[dmlops_item(planning,
+            dmlops_subtract(dmlops_subtract(axes->count, 1), place), axes->count)];
+        if (!dmlops_plan_is_pointwise(planning, axis) || ((axis->limit > 1) && (axis->stride != run))) {
             return 1;
         }
-        run = dmlops_multiply(run, size);
+        run = dmlops_multiply(run, axis->limit);
     }
     return run;
 }
@@ -4205,23 +4164,15 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
 
 /* Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all elements
    meet, and none outside of the right factor. */
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
     const dmlops_plan_Matrices* found, int64_t vector) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * right = &op->right;
-    const dmlops_plan_Tensor * output = &op->output;
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    int is_inside = (dmlops_plan_element_count(planning, &window->sizes) == 1)
-        && !dmlops_plan_is_divided(planning, window);
-    for (int64_t d = 0; d < window->right_first.count; ++d) {
-        const int64_t first = window->right_first.items[d];
-        int64_t last = dmlops_add(first, dmlops_multiply(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], dmlops_subtract(output->sizes.items[dmlops_item(planning,
-            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], 1)));
-        is_inside = is_inside && (first >= 0) && (last < right->sizes.items[dmlops_item(planning, dmlops_add(behind, d),
-            right->sizes.count)]);
+    int is_inside = (dmlops_plan_taps_of(planning, axes) == 1) && !dmlops_plan_is_divided(planning, axes);
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
+        int64_t last = dmlops_add(axis->first, dmlops_multiply(axis->step, dmlops_subtract(axis->elements, 1)));
+        is_inside = is_inside && (axis->weightsFirst == 0) && (axis->first >= 0) && (last < axis->limit);
     }
-    return is_inside && (dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth,
+    return is_inside && (dmlops_plan_side_vector(planning, &found->left, 1, found->rows, found->depth,
         vector) == vector);
 }
 
@@ -4249,11 +4200,11 @@ DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dm
 /* The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they start, or single
    elements, which tiles of cooperative matrices then hold along k. */
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result) {
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result) {
     const dmlops_plan_Tensor * right = &op->right;
     int64_t channels = (right->strides.items[dmlops_item(planning, 1, right->strides.count)] == 1)
         ? dmlops_gcd(most, op->factors.depth) : 1;
-    int64_t columns = dmlops_gcd(most, dmlops_plan_adjacent_columns(planning, &op->factors.window, right, &op->output));
+    int64_t columns = dmlops_gcd(most, dmlops_plan_adjacent_columns(planning, axes));
     for (int64_t d = 0; d < right->strides.count; ++d) {
         const int64_t stride = right->strides.items[d];
         if (right->sizes.items[dmlops_item(planning, d, right->sizes.count)] > 1) {
@@ -4276,30 +4227,21 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
 /* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
    the tensor's next row: the zeros before that row also end this one. */
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * right = &op->right;
-    int64_t last = dmlops_subtract(window->sizes.count, 1);
-    int64_t taps = window->sizes.items[dmlops_item(planning, last, window->sizes.count)];
-    int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
-    int64_t tap = window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)];
-    int64_t step = window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)];
-    int64_t width = found->sizes.items[dmlops_item(planning,
-        window->axes.items[dmlops_item(planning, last, window->axes.count)], found->sizes.count)];
-    int64_t size = right->sizes.items[dmlops_item(planning, dmlops_subtract(right->sizes.count, 1),
-        right->sizes.count)];
-    int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
-    int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
-    int is_near = (1 < taps && taps <= 3) && (step == 1) && (0 < reach && reach <= 16);
-    if (!is_near || dmlops_plan_is_divided(planning, window) || (dmlops_modulo(op->factors.depth, 16) > 0)) {
+    const dmlops_plan_WindowAxis_8* axes, dmlops_plan_Row* result) {
+    const dmlops_plan_WindowAxis * axis = &axes->items[dmlops_item(planning, -1, axes->count)];
+    int64_t reach = dmlops_multiply(axis->tap, dmlops_subtract(axis->taps, 1));
+    int64_t before = dmlops_max(dmlops_subtract(0, axis->first), 0);
+    int is_near = (1 < axis->taps && axis->taps <= 3) && (axis->step == 1) && (0 < reach && reach <= 16);
+    if (!is_near || dmlops_plan_is_divided(planning, axes) || (dmlops_modulo(op->factors.depth, 16) > 0)) {
         result->taps = 1;
         result->reach = 0;
         result->pitch = 0;
         return;
     }
+    int64_t width = axis->elements;
     int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach),
-        dmlops_max(dmlops_add(before, size), dmlops_subtract(dmlops_add(width, reach), before))), width);
-    result->taps = taps;
+        dmlops_max(dmlops_add(before, axis->limit), dmlops_subtract(dmlops_add(width, reach), before))), width);
+    result->taps = axis->taps;
     result->reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
     result->pitch = pitch;
     return;
@@ -4307,21 +4249,19 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
 
 /* The matrices with padded output rows, for tiles that hold several taps at once. */
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
-    int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
-        window->axes.count)];
-    int64_t pitch = row->pitch;
+    const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        const int64_t size = found->sizes.items[d];
-        DMLOPS_APPEND(planning, &sizes, (d == axis) ? pitch : size);
+    for (int64_t each_1 = 0; each_1 < found->sizes.count; ++each_1) {
+        const int64_t item = found->sizes.items[each_1];
+        DMLOPS_APPEND(planning, &sizes, item);
     }
+    int64_t width = sizes.items[dmlops_item(planning, -1, sizes.count)];
+    sizes.items[dmlops_item(planning, -1, sizes.count)] = row->pitch;
     int64_t run = found->is_down ? found->run : 1;
     *result = *found;
     DMLOPS_COPY(&result->sizes, &sizes);
-    result->columns = dmlops_multiply(dmlops_divide(found->columns,
-        found->sizes.items[dmlops_item(planning, axis, found->sizes.count)]), pitch);
+    result->columns = dmlops_multiply(dmlops_divide(found->columns, width), row->pitch);
     result->run = run;
     return;
 }
@@ -4446,10 +4386,10 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
 /* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. In packed factors
    the k-loop counts elements. */
 DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Row* row) {
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing,
+    const dmlops_plan_Row* row) {
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
-    const dmlops_plan_Window * window = &op->factors.window;
     int64_t items = packing->items;
     int64_t channels = packing->channels;
     int64_t vector = factors->left.vector;
@@ -4460,20 +4400,19 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
             dmlops_plan_times(planning, 4, dmlops_add(sums, dmlops_plan_times(planning, 4, items))));
         return;
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, axes));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row->taps);
     dmlops_out_share(planning);
-    dmlops_plan_int_96 words;
-    dmlops_plan_window_words(planning, window, &op->left, &op->right, &packing->strides, &words);
+    dmlops_plan_WindowAxis_8 words;
+    dmlops_plan_in_words(planning, axes, &words);
     dmlops_plan_int_8 stored;
     stored.count = 0;
     DMLOPS_APPEND(planning, &stored, channels);
     DMLOPS_APPEND(planning, &stored, op->factors.depth);
-    DMLOPS_APPEND(planning, &stored, dmlops_modulo(dmlops_plan_first_of(planning, window, &op->left),
-        INT64_C(4294967296)));
+    DMLOPS_APPEND(planning, &stored, 0);
     DMLOPS_APPEND(planning, &stored, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
     dmlops_plan_WindowConstants made_1;
-    DMLOPS_COPY(&made_1.lists, &words);
+    DMLOPS_COPY(&made_1.axes, &words);
     DMLOPS_COPY(&made_1.numbers, &stored);
     dmlops_plan_Product read;
     read = *product;
@@ -4491,7 +4430,7 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
         DMLOPS_APPEND(planning, &packed, dmlops_multiply(dmlops_divide(sums, 4), vector));
         DMLOPS_APPEND(planning, &packed, factors->left.matrix);
         dmlops_plan_WindowConstants made_2;
-        DMLOPS_COPY(&made_2.lists, &words);
+        DMLOPS_COPY(&made_2.axes, &words);
         DMLOPS_COPY(&made_2.numbers, &packed);
         dmlops_plan_Product made_3;
         made_3 = *product;
@@ -4506,7 +4445,7 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
 /* Chooses the tile, of cooperative matrices where these suit, with one tap or several, and the parts of k. False if
    there is too little to compute. */
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given) {
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given) {
     if (!given->is_worth) {
         return 0;
     }
@@ -4542,10 +4481,10 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     dmlops_plan_Choice chosen;
     dmlops_plan_choose_tile(planning, given, &tiles, &rates, 1, &chosen);
     dmlops_plan_Row several;
-    dmlops_plan_row_of(planning, op, given, &several);
+    dmlops_plan_row_of(planning, op, axes, &several);
     if (is_cooperative && (several.taps > 1)) {
         dmlops_plan_Matrices padded;
-        dmlops_plan_in_rows(planning, given, &op->factors.window, &several, &padded);
+        dmlops_plan_in_rows(planning, given, &several, &padded);
         dmlops_plan_Tile_12 made_3;
         dmlops_plan_row_tiles(planning, &several, &made_3);
         dmlops_plan_Rates made_4;
@@ -4566,7 +4505,7 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     int64_t items = dmlops_plan_left_items(planning, &found, vector);
     dmlops_plan_Side left;
     dmlops_plan_packed_side(planning, op, &found, vector, &left);
-    if (dmlops_plan_is_matrix(planning, op, &found, vector)) {
+    if (dmlops_plan_is_matrix(planning, axes, &found, vector)) {
         items = 0;
         dmlops_plan_Side made_5;
         made_5 = found.left;
@@ -4574,7 +4513,7 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
         left = made_5;
     }
     dmlops_plan_Side made_6;
-    dmlops_plan_gathered(planning, op, &found.right, vector, &made_6);
+    dmlops_plan_gathered(planning, op, axes, &found.right, vector, &made_6);
     dmlops_plan_Matrices factors;
     factors = found;
     factors.left = left;
@@ -4584,17 +4523,10 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     made_7.tile = tile;
     dmlops_plan_Product product;
     dmlops_plan_product_of(planning, &made_7, &found, &factors, is_cooperative, &product);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t each_8 = dmlops_clip(2, op->right.strides.count); each_8 < op->right.strides.count; ++each_8) {
-        const int64_t item = op->right.strides.items[each_8];
-        DMLOPS_APPEND(planning, &strides, item);
-    }
-    dmlops_plan_Packing made_9;
-    made_9.items = items;
-    made_9.channels = channels;
-    DMLOPS_COPY(&made_9.strides, &strides);
-    dmlops_plan_window_product(planning, op, &product, &made_9, &row);
+    dmlops_plan_Packing made_8;
+    made_8.items = items;
+    made_8.channels = channels;
+    dmlops_plan_window_product(planning, op, axes, &product, &made_8, &row);
     return 1;
 }
 
@@ -4782,18 +4714,17 @@ DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const
 
 /* Packs both factors of a convolution, and multiplies them. */
 DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given) {
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given) {
     const dmlops_plan_Tensor * right = &op->right;
     int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, op->factors.depth, 16), 16);
     dmlops_plan_Matrices found;
     found = *given;
-    found.depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &op->factors.window.sizes), padded);
+    found.depth = dmlops_plan_times(planning, dmlops_plan_taps_of(planning, axes), padded);
     int64_t image = dmlops_plan_packed_stride(planning, op, padded, 0);
     dmlops_plan_Side made_1;
     dmlops_plan_packed_side(planning, op, &found, 16, &made_1);
     dmlops_plan_int_8 made_2;
-    dmlops_plan_axis_steps(planning, &op->output, op->factors.right.items[dmlops_item(planning, 0,
-        op->factors.right.count)], image, &made_2);
+    dmlops_plan_axis_steps(planning, &op->output, 0, image, &made_2);
     dmlops_plan_Side made_3;
     DMLOPS_COPY(&made_3.steps, &made_2);
     made_3.depth = 1;
@@ -4807,22 +4738,25 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
     int64_t items = dmlops_add(dmlops_plan_left_items(planning, &found, 16),
         dmlops_plan_times(planning, right->sizes.items[dmlops_item(planning, 0, right->sizes.count)],
         dmlops_divide(image, 16)));
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 2; d < right->sizes.count; ++d) {
-        DMLOPS_APPEND(planning, &strides, dmlops_plan_packed_stride(planning, op, padded, d));
+    dmlops_plan_WindowAxis_8 packed;
+    packed.count = 0;
+    for (int64_t d = 0; d < axes->count; ++d) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[d];
+        dmlops_plan_WindowAxis made_4;
+        made_4 = *axis;
+        made_4.stride = dmlops_plan_packed_stride(planning, op, padded, dmlops_add(2, d));
+        DMLOPS_APPEND(planning, &packed, made_4);
     }
     dmlops_plan_Product product;
     dmlops_plan_byte_product(planning, op, &found, &factors, &product);
-    dmlops_plan_Packing made_4;
-    made_4.items = items;
-    made_4.channels = padded;
-    DMLOPS_COPY(&made_4.strides, &strides);
-    dmlops_plan_Row made_5;
-    made_5.taps = 1;
-    made_5.reach = 0;
-    made_5.pitch = 0;
-    dmlops_plan_window_product(planning, op, &product, &made_4, &made_5);
+    dmlops_plan_Packing made_5;
+    made_5.items = items;
+    made_5.channels = padded;
+    dmlops_plan_Row made_6;
+    made_6.taps = 1;
+    made_6.reach = 0;
+    made_6.pitch = 0;
+    dmlops_plan_window_product(planning, op, &packed, &product, &made_5, &made_6);
     return 1;
 }
 
@@ -4830,7 +4764,7 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
    channels are closer, of which each has its own elements: those of channels-last tensors. A channel group has
    `rows` rows of weights. Bytes come with zero points, of which a block has one. */
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window, int64_t rows,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes, int64_t rows,
     dmlops_plan_Slide* result) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
@@ -4838,25 +4772,7 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     int is_weighted = shader->contraction.number != -1;
-    dmlops_plan_Axis_8 axes;
-    axes.count = 0;
-    for (int64_t d = 0; d < window->sizes.count; ++d) {
-        const int64_t taps = window->sizes.items[d];
-        int64_t divisor = is_weighted ? window->right_divisors.items[dmlops_item(planning, d,
-            window->right_divisors.count)] : 1;
-        int64_t step = dmlops_plan_counted(planning,
-            window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)]);
-        int64_t tap = dmlops_plan_counted(planning,
-            window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)]);
-        dmlops_plan_Axis made_1;
-        made_1.taps = dmlops_plan_ceil_div(planning, taps, divisor);
-        made_1.step = step;
-        made_1.tap = tap;
-        made_1.divisor = divisor;
-        made_1.elements = output->sizes.items[dmlops_item(planning, dmlops_add(d, 2), output->sizes.count)];
-        DMLOPS_APPEND(planning, &axes, made_1);
-    }
-    int is_own = !is_weighted || ((factors->window.groups > 1) && (dmlops_max(rows, factors->depth) == 1));
+    int is_own = !is_weighted || ((op->window.groups > 1) && (dmlops_max(rows, factors->depth) == 1));
     int is_adjacent = (output->sizes.items[dmlops_item(planning, 1, output->sizes.count)] > 1)
         && (output->strides.items[dmlops_item(planning, 1, output->strides.count)] == 1);
     int is_across = !is_own || !is_adjacent || (tensor->strides.items[dmlops_item(planning, 1,
@@ -4864,7 +4780,16 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
     int64_t vector = dmlops_plan_aligned_vector(planning, tensor,
         is_across ? dmlops_subtract(output->sizes.count, 1) : 1);
     int64_t channels = is_across ? dmlops_max(dmlops_gcd(rows, 3), dmlops_gcd(rows, 4)) : vector;
-    DMLOPS_COPY(&result->axes, &axes);
+    dmlops_plan_WindowAxis_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < axes->count; ++each_2) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_2];
+        dmlops_plan_WindowAxis made_3;
+        made_3 = *axis;
+        made_3.taps = dmlops_plan_ceil_div(planning, axis->taps, axis->divisor);
+        DMLOPS_APPEND(planning, &made_1, made_3);
+    }
+    DMLOPS_COPY(&result->axes, &made_1);
     result->depth = dmlops_max(factors->depth, 1);
     DMLOPS_COPY(&result->sizes, &output->sizes);
     result->is_across = is_across;
@@ -4876,8 +4801,8 @@ DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_
 /* Whether registers can hold what a thread needs for a block: sums, taps, and elements of a row. */
 DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_plan_Block* block) {
     (void)planning;
-    const dmlops_plan_Axis * down = &block->down;
-    const dmlops_plan_Axis * across = &block->across;
+    const dmlops_plan_WindowAxis * down = &block->down;
+    const dmlops_plan_WindowAxis * across = &block->across;
     int64_t columns = dmlops_add(dmlops_multiply(dmlops_subtract(block->columns, 1), across->step),
         dmlops_multiply(dmlops_subtract(across->taps, 1), across->tap));
     int64_t rows = dmlops_add(dmlops_multiply(dmlops_subtract(block->rows, 1), down->step),
@@ -4889,16 +4814,21 @@ DMLOPS_CALLED int dmlops_plan_is_held(dmlops_planning* planning, const dmlops_pl
 
 /* The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled. */
 DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    int64_t from_end, int64_t unrolled, dmlops_plan_Axis* result) {
+    int64_t from_end, int64_t unrolled, dmlops_plan_WindowAxis* result) {
     if (from_end < unrolled) {
         *result = slide->axes.items[dmlops_item(planning,
             dmlops_subtract(dmlops_subtract(slide->axes.count, 1), from_end), slide->axes.count)];
         return;
     }
     result->taps = 1;
+    result->first = 0;
     result->step = 1;
     result->tap = 1;
     result->divisor = 1;
+    result->limit = 1;
+    result->stride = 0;
+    result->weightsFirst = 0;
+    result->weightsStep = 0;
     result->elements = 1;
     return;
 }
@@ -4906,15 +4836,15 @@ DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dm
 /* The largest block of which there are enough, with threads to share it. */
 DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
     dmlops_plan_Block* result) {
-    dmlops_plan_Axis down;
+    dmlops_plan_WindowAxis down;
     dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &down);
-    dmlops_plan_Axis across;
+    dmlops_plan_WindowAxis across;
     dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &across);
     int64_t layers = slide->depth;
     int64_t channels = slide->channels;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(dmlops_subtract(slide->axes.count, unrolled), slide->axes.count);
         ++each_1) {
-        const dmlops_plan_Axis* axis = &slide->axes.items[each_1];
+        const dmlops_plan_WindowAxis* axis = &slide->axes.items[each_1];
         layers = dmlops_plan_times(planning, layers, axis->taps);
     }
     int64_t most = dmlops_max(dmlops_min(16, dmlops_divide(layers, 2)), 1);
@@ -4939,7 +4869,7 @@ DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_
     DMLOPS_APPEND(planning, &counts, dmlops_plan_ceil_div(planning,
         slide->sizes.items[dmlops_item(planning, 1, slide->sizes.count)], channels));
     for (int64_t d = 0; d < slide->axes.count; ++d) {
-        const dmlops_plan_Axis* axis = &slide->axes.items[d];
+        const dmlops_plan_WindowAxis* axis = &slide->axes.items[d];
         int64_t from_end = dmlops_subtract(dmlops_subtract(slide->axes.count, 1), d);
         int64_t elements = (from_end == 0) ? columns : ((from_end == 1) ? rows : 1);
         DMLOPS_APPEND(planning, &counts, dmlops_multiply(dmlops_plan_ceil_div(planning,
@@ -4981,26 +4911,16 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
 /* Whether the shader can slide the window of this description, which wants no other output. Phases are along Y and X,
    and their taps neighbors on the tensor. */
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Window* window) {
-    const dmlops_plan_Factors * factors = &op->factors;
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    int found = (window->sizes.count > 0) && !dmlops_plan_is_double(planning, &op->tensors)
-        && (dmlops_add(window->sizes.count, 2) == output->sizes.count);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes) {
+    int found = !dmlops_plan_is_double(planning, &op->tensors);
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* one = &op->tensors.items[place];
         found = found && ((place == shader->sliding.output) || !one->is_output || !one->is_present);
     }
-    if (shader->contraction.number != -1) {
-        found = found && dmlops_plan_has_channels_first(planning, factors, output)
-            && (factors->right.items[dmlops_item(planning, 0, factors->right.count)] == 0);
-        for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-            const int64_t divisor = window->right_divisors.items[d];
-            int is_next = (dmlops_max(window->right_steps.items[dmlops_item(planning, d, window->right_steps.count)],
-                window->right_taps.items[dmlops_item(planning, d, window->right_taps.count)]) == 1)
-                && (dmlops_add(d, 2) >= window->sizes.count);
-            found = found && ((divisor == 1) || is_next);
-        }
+    for (int64_t d = 0; d < axes->count; ++d) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[d];
+        int is_next = (dmlops_max(axis->step, axis->tap) == 1) && (dmlops_add(d, 2) >= axes->count);
+        found = found && ((axis->divisor == 1) || is_next);
     }
     return found;
 }
@@ -5009,53 +4929,56 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
    make no tile, or so few products that tiles leave most of a GPU idle. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_Matrices* found, int64_t least_rows) {
-    int is_narrow = (op->factors.window.groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
+    int is_narrow = (op->window.groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     return (found->rows < least_rows) || is_narrow || (products <= 16777216);
 }
 
-/* The weights to load at once: as many as a block has channels if those of all are adjacent. */
+/* The weights, of so many bits, to load at once: as many as a block has channels if those of all are adjacent. */
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide,
-    const dmlops_plan_Block* block, const dmlops_plan_Window* window, const dmlops_plan_Tensor* weights,
-    int64_t row_step) {
+    const dmlops_plan_Block* block, const dmlops_plan_WindowAxis_8* axes, int64_t bits, int64_t row_step) {
     int64_t run = 1;
-    int is_whole = (block->layers == 1) && !slide->is_across && (weights->bits >= 16)
-        && (dmlops_plan_first_of(planning, window, weights) == 0);
-    for (int64_t place = 0; place < window->sizes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
-        is_whole = is_whole && ((window->sizes.items[dmlops_item(planning, d, window->sizes.count)] == 1)
-            || (dmlops_multiply(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
-            weights->strides.items[dmlops_item(planning, dmlops_add(d, 2), weights->strides.count)]) == run));
-        run = dmlops_multiply(run, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
+    int is_whole = (block->layers == 1) && !slide->is_across && (bits >= 16);
+    for (int64_t place = 0; place < axes->count; ++place) {
+        const dmlops_plan_WindowAxis * axis = &axes->items[dmlops_item(planning,
+            dmlops_subtract(dmlops_subtract(axes->count, 1), place), axes->count)];
+        is_whole = is_whole && (axis->weightsFirst == 0) && ((axis->taps == 1) || (axis->weightsStep == run));
+        run = dmlops_multiply(run, axis->taps);
     }
     return (is_whole && (row_step == run)) ? block->channels : 1;
 }
 
-/* One dispatch; False if windows do not fit. A contraction is `found` to be these matrices. */
-DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
-    const dmlops_plan_Matrices* found) {
-    dmlops_plan_Window window;
-    window = op->sliding.window;
-    int is_weighted = shader->contraction.number != -1;
-    if (is_weighted) {
-        window = op->factors.window;
-    }
-    if (!dmlops_plan_is_slid(planning, op, shader, &window)) {
-        return 0;
-    }
+/* One dispatch; False if the window does not slide. */
+DMLOPS_CALLED int dmlops_plan_pooling(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
+    dmlops_plan_WindowAxis_8 axes;
+    dmlops_plan_window_axes(planning, &op->window, tensor, tensor, output, &axes);
+    dmlops_plan_Matrices made_1;
+    dmlops_plan_no_matrices(planning, &made_1);
+    return dmlops_plan_sliding(planning, op, shader, known, &axes, &made_1);
+}
+
+/* One dispatch; False if the window does not slide. A contraction is `found` to be these matrices. */
+DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found) {
+    if (!dmlops_plan_is_slid(planning, op, shader, axes)) {
+        return 0;
+    }
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
     dmlops_plan_Slide slide;
-    dmlops_plan_slide_of(planning, op, shader, &window, found->rows, &slide);
+    dmlops_plan_slide_of(planning, op, shader, axes, found->rows, &slide);
     dmlops_plan_Block block;
     dmlops_plan_block_of(planning, &slide, &block);
-    const dmlops_plan_Axis_8 * axes = &slide.axes;
-    const dmlops_plan_Axis * down = &block.down;
-    const dmlops_plan_Axis * across = &block.across;
+    const dmlops_plan_WindowAxis * down = &block.down;
+    const dmlops_plan_WindowAxis * across = &block.across;
+    int is_weighted = shader->contraction.number != -1;
     if (block.layers >= dmlops_divide(INT64_C(4294967296), 2)) {
         return 0;
     }
@@ -5073,8 +4996,7 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         int64_t columns = (across->divisor == 1) ? block.columns : 1;
         vector = dmlops_gcd(slide.vector, dmlops_multiply(columns, across->step));
         stored = dmlops_gcd(dmlops_plan_aligned_vector(planning, output, adjacent), columns);
-        lead = dmlops_modulo(window.right_first.items[dmlops_item(planning, dmlops_subtract(axes->count, 1),
-            window.right_first.count)], vector);
+        lead = dmlops_modulo(axes->items[dmlops_item(planning, -1, axes->count)].first, vector);
     }
     if ((output->bits < 16) && (stored < 4)) {
         stored = 1;
@@ -5096,27 +5018,23 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_int_64 weights;
     weights.count = 0;
     if (is_weighted) {
-        const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-            op->tensors.count)];
         const dmlops_plan_Side * side = &found->left;
+        int64_t bits = op->tensors.items[dmlops_item(planning, shader->sliding.weights, op->tensors.count)].bits;
         int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)]
             : side->matrix;
         dmlops_plan_int_64 made_2;
         made_2.count = 0;
         DMLOPS_APPEND(planning, &made_2, op->factors.depth);
-        DMLOPS_APPEND(planning, &made_2, dmlops_modulo(dmlops_plan_first_of(planning, &window, left),
-            INT64_C(4294967296)));
         DMLOPS_APPEND(planning, &made_2, row_step);
         DMLOPS_APPEND(planning, &made_2, side->depth);
         DMLOPS_APPEND(planning, &made_2, side->matrix);
         DMLOPS_EXTEND(planning, &weights, &made_2);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"),
-            dmlops_plan_weights_vector(planning, &slide, &block, &window, left, row_step));
-        int64_t last = dmlops_subtract(axes->count, 1);
+            dmlops_plan_weights_vector(planning, &slide, &block, axes, bits, row_step));
         dmlops_out_define(planning, "", DMLOPS_TEXT("PHASES_Y"),
-            axes->items[dmlops_item(planning, dmlops_max(dmlops_subtract(last, 1), 0), axes->count)].divisor);
+            axes->items[dmlops_item(planning, dmlops_max(dmlops_subtract(axes->count, 2), 0), axes->count)].divisor);
         dmlops_out_define(planning, "", DMLOPS_TEXT("PHASES_X"),
-            axes->items[dmlops_item(planning, last, axes->count)].divisor);
+            axes->items[dmlops_item(planning, -1, axes->count)].divisor);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), stored);
@@ -5132,45 +5050,23 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), down->tap);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_X"), across->tap);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), lead);
-    dmlops_plan_int_8 elements;
-    elements.count = 0;
-    for (int64_t each_3 = 0; each_3 < axes->count; ++each_3) {
-        const dmlops_plan_Axis* axis = &axes->items[each_3];
-        DMLOPS_APPEND(planning, &elements, axis->elements);
-    }
-    dmlops_plan_int_8 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = dmlops_clip(2, tensor->strides.count); each_5 < tensor->strides.count; ++each_5) {
-        const int64_t item = tensor->strides.items[each_5];
-        DMLOPS_APPEND(planning, &made_4, item);
-    }
-    dmlops_plan_int_96 words;
-    dmlops_plan_window_words(planning, &window, &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        op->tensors.count)], tensor, &made_4, &words);
-    dmlops_plan_int_8 made_6;
-    dmlops_plan_eight(planning, &elements, &made_6);
-    DMLOPS_EXTEND(planning, &words, &made_6);
-    dmlops_plan_int_8 made_7;
-    dmlops_plan_eight(planning, &op->sliding.counted, &made_7);
-    DMLOPS_EXTEND(planning, &words, &made_7);
-    dmlops_plan_int_8 made_8;
-    dmlops_plan_eight(planning, &op->sliding.box, &made_8);
-    DMLOPS_EXTEND(planning, &words, &made_8);
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
-    for (int64_t each_9 = 0; each_9 < axes->count; ++each_9) {
-        const dmlops_plan_Axis* axis = &axes->items[each_9];
+    for (int64_t each_3 = 0; each_3 < slide.axes.count; ++each_3) {
+        const dmlops_plan_WindowAxis* axis = &slide.axes.items[each_3];
         DMLOPS_APPEND(planning, &sizes, axis->taps);
     }
     DMLOPS_APPEND(planning, &sizes, dmlops_max(found->rows, 1));
-    dmlops_plan_Dimension_16 made_10;
-    dmlops_plan_extents(planning, &sizes, &made_10);
-    dmlops_plan_Dimension_16 made_11;
-    dmlops_plan_extents(planning, &block.counts, &made_11);
+    dmlops_plan_Dimension_16 made_4;
+    dmlops_plan_extents(planning, &sizes, &made_4);
+    dmlops_plan_Dimension_16 made_5;
+    dmlops_plan_extents(planning, &block.counts, &made_5);
+    dmlops_plan_WindowAxis_8 made_6;
+    dmlops_plan_in_words(planning, axes, &made_6);
     dmlops_plan_SlidingParams params;
-    DMLOPS_COPY(&params.layerSizes, &made_10);
-    DMLOPS_COPY(&params.sizes, &made_11);
-    DMLOPS_COPY(&params.window, &words);
+    DMLOPS_COPY(&params.layerSizes, &made_4);
+    DMLOPS_COPY(&params.sizes, &made_5);
+    DMLOPS_COPY(&params.windowAxes, &made_6);
     DMLOPS_COPY(&params.lists, &known->lists);
     DMLOPS_COPY(&params.activations, &known->activations);
     DMLOPS_COPY(&params.elements, &known->elements);
@@ -5184,24 +5080,6 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     return 1;
 }
 
-/* Plans the products with the window's taps in the order of their positions on the right factor: a backward convolution
-   with steps of 1 becomes a forward one. False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
-    dmlops_plan_Window made_1;
-    dmlops_plan_upright(planning, &op->factors.window, &made_1);
-    dmlops_plan_Factors factors;
-    factors = op->factors;
-    factors.window = made_1;
-    dmlops_plan_Definition made_2;
-    made_2 = *op;
-    made_2.factors = factors;
-    dmlops_plan_Contraction made_3;
-    made_3 = *contraction;
-    made_3.factors = factors;
-    return dmlops_plan_in_order(planning, &made_2, shader, &made_3);
-}
-
 /* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
 DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes,
     int is_cooperative) {
@@ -5212,11 +5090,14 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     return (of_bytes || (taps == 1)) ? 4 : 9;
 }
 
-/* Slides the window over the input, or uses tiles. */
-DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op,
+/* Slides the window over the input, or uses tiles. False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
+    dmlops_plan_WindowAxis_8 axes;
+    dmlops_plan_window_axes(planning, &op->window, &contraction->left, &contraction->right, &contraction->output,
+        &axes);
     dmlops_plan_Matrices found;
-    dmlops_plan_windowed(planning, contraction, &found);
+    dmlops_plan_windowed(planning, contraction, &axes, op->window.groups, &found);
     int of_bytes = dmlops_plan_is_of_bytes(planning, contraction);
     if (of_bytes && !found.is_worth) {
         return 0;
@@ -5224,17 +5105,17 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
     int is_cooperative = of_bytes ? has_byte_matrices
         : dmlops_plan_suits_cooperative_matrix(planning, contraction, &found);
-    int64_t taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
+    int64_t taps = dmlops_plan_taps_of(planning, &axes);
     int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
     int has_small_tiles = is_cooperative && (taps == 1);
     int suits = dmlops_plan_suits_sliding(planning, op, &found, least_rows) && !has_small_tiles;
-    if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found)) {
+    if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &axes, &found)) {
         return 1;
     }
     if (of_bytes) {
-        return dmlops_plan_int8_window(planning, contraction, &found);
+        return dmlops_plan_int8_window(planning, contraction, &axes, &found);
     }
-    return dmlops_plan_window_tiles(planning, contraction, &found);
+    return dmlops_plan_window_tiles(planning, contraction, &axes, &found);
 }
 
 /* The elements of a run, `most` or fewer, that is contiguous in the tensor numbered `source` and in the last one, and
@@ -6825,16 +6706,14 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
         contraction.output = *output;
         contraction.factors = op->factors;
         contraction.constants = *known;
-        if (op->factors.window.sizes.count > 0) {
+        if (op->window.sizes.count > 0) {
             return dmlops_plan_convolutions(planning, op, shader, &contraction);
         }
         return left->is_float ? dmlops_plan_products(planning, &contraction)
             : dmlops_plan_int8_products(planning, &contraction);
     }
     if (shader->sliding.number != -1) {
-        dmlops_plan_Matrices made_1;
-        dmlops_plan_no_matrices(planning, &made_1);
-        return dmlops_plan_sliding(planning, op, shader, known, &made_1);
+        return dmlops_plan_pooling(planning, op, shader, known);
     }
     return 0;
 }
@@ -9272,41 +9151,37 @@ static const uint8_t dmlops_convolution_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputTensor),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.sizes), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(3), DMLOPS_ADD,
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(14), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
         DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */,
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(9), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
         DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11),
-        DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */,
-        DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -9419,7 +9294,7 @@ static const uint8_t dmlops_reduce_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"};
 static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
@@ -9447,16 +9322,6 @@ static const dmlops_shader_tensor dmlops_average_pooling_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_inputs[] = {
-    /* Number: [InputTensor.Sizes[2:][d] + StartPadding[d] + EndPadding[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(18), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number2: [0 - StartPadding[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
@@ -9465,26 +9330,20 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(EndPadding),
+        DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
-        DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted), DMLOPS_CHOOSE, DMLOPS_BOOL,
-        DMLOPS_AT(IncludePadding), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_LIST, 2,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9528,15 +9387,15 @@ static const uint8_t dmlops_lp_pooling_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -9557,15 +9416,15 @@ static const uint8_t dmlops_max_pooling_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -10575,15 +10434,15 @@ static const uint8_t dmlops_max_pooling1_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -11100,15 +10959,15 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_DONE,
@@ -11484,27 +11343,24 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_left), DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_right), DMLOPS_GIVEN, DMLOPS_AT(InputZeroPointTensor),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.sizes), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(3), DMLOPS_ADD,
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_taps), DMLOPS_LIST, 1,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_LIST, 1,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11585,27 +11441,24 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_left), DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_right), DMLOPS_GIVEN, DMLOPS_AT(InputZeroPointTensor),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.sizes), DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(3), DMLOPS_ADD,
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_taps), DMLOPS_LIST, 1,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_LIST, 1,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11710,8 +11563,8 @@ static const uint8_t dmlops_activation_relu_grad_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
-static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
-static const int64_t dmlops_average_pooling_grad_divisors[] = {3};
+static const char* const dmlops_average_pooling_grad_lists[] = {"SPATIAL", "END_PADDING", "START_PADDING", "STRIDES", "WINDOW_SIZE", "RESULTS"};
+static const int64_t dmlops_average_pooling_grad_divisors[] = {6};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
@@ -11719,7 +11572,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     0,
     1,
     {6, dmlops_average_pooling_grad_lists},
-    16,
+    0,
     {1, dmlops_average_pooling_grad_divisors},
     {1, dmlops_average_pooling_grad_bounds},
     1,
@@ -11740,17 +11593,14 @@ static const dmlops_shader_tensor dmlops_average_pooling_grad_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_grad_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(OutputGradientTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(EndPadding),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(18), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(OutputGradientTensor),
-        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
@@ -13125,15 +12975,15 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_DONE,
@@ -13141,7 +12991,7 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"};
 static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
@@ -13169,16 +13019,6 @@ static const dmlops_shader_tensor dmlops_average_pooling1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling1_inputs[] = {
-    /* Number: [InputTensor.Sizes[2:][d] + StartPadding[d] + EndPadding[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(18), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number2: [0 - StartPadding[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -13189,27 +13029,21 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(EndPadding),
+        DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
-        DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted), DMLOPS_CHOOSE, DMLOPS_BOOL,
-        DMLOPS_AT(IncludePadding), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_LIST, 2,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13240,7 +13074,7 @@ static const uint8_t dmlops_activation_hard_swish_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
-static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"};
 static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
     {0, NULL},
@@ -13272,16 +13106,6 @@ static const dmlops_shader_tensor dmlops_quantized_linear_average_pooling_tensor
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
-    /* Number: [InputTensor.Sizes[2:][d] + StartPadding[d] + EndPadding[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(18), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    /* Number2: [0 - StartPadding[d] for d in range(DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
@@ -13292,8 +13116,8 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(EndPadding),
+        DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -13304,23 +13128,17 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_first), DMLOPS_LIST, 2,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.box), DMLOPS_CHOOSE, DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
-        DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted), DMLOPS_CHOOSE, DMLOPS_BOOL,
-        DMLOPS_AT(IncludePadding), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_LIST, 2,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -14123,7 +13941,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"reduce.hlsl", dmlops_plan_with_Definition, &dmlops_reduce_shader, dmlops_reduce_members,
      dmlops_reduce_tensors, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
-     dmlops_average_pooling_tensors, dmlops_average_pooling_inputs, 43, 0, 2, -1, -1, -1},
+     dmlops_average_pooling_tensors, dmlops_average_pooling_inputs, 0, 0, 2, -1, -1, -1},
     {"lp_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
      dmlops_lp_pooling_tensors, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
     {"max_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_max_pooling_members,
@@ -14343,13 +14161,13 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"lp_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
      dmlops_lp_pooling1_tensors, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
-     dmlops_average_pooling1_tensors, dmlops_average_pooling1_inputs, 43, 0, 2, -1, -1, -1},
+     dmlops_average_pooling1_tensors, dmlops_average_pooling1_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_swish.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_swish_members,
      dmlops_activation_swish_tensors, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_hard_swish.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_hard_swish_members,
      dmlops_activation_hard_swish_tensors, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
     {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
-     dmlops_quantized_linear_average_pooling_tensors, dmlops_quantized_linear_average_pooling_inputs, 43, 0, 6, -1, -1, -1},
+     dmlops_quantized_linear_average_pooling_tensors, dmlops_quantized_linear_average_pooling_inputs, 0, 0, 6, -1, -1, -1},
     {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
      dmlops_matrix_multiply_integer_to_float_tensors, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
     {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization2_members,

@@ -60,8 +60,8 @@ class Factor:
 
 @dataclass(frozen=True)
 class Window:
-    """A box of `sizes` over which the products also run: the last dimensions of both factors. Fields are
-    those of the planners' record (`plans/gemm_view.py`).
+    """A box of `sizes` over which the products also run: all dimensions but the first two, of both factors
+    and of the output. Fields are those of the planners' record (`plans/gemm_view.py`).
 
     The coordinates of the factors in each of them are linear functions; only those of the right one depend on
     the output's, and are still to be divided by `right_divisors`. If that leaves a remainder, or is outside,
@@ -71,7 +71,6 @@ class Window:
 
     sizes: ir.Expr
     groups: ir.Expr
-    axes: ir.Expr
     left_first: ir.Expr
     left_taps: ir.Expr
     right_first: ir.Expr
@@ -109,7 +108,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Contraction | N
     return _Reader(defines, facts).contraction() if len(defines.outputs) == 1 else None
 
 
-_GROUP = "unravel_index(at[axis], [groups, Output.Sizes[axis] // groups])"
+_GROUP = "unravel_index(at[1], [groups, Output.Sizes[1] // groups])"
 _CHANNEL = f"ravel_index([{_GROUP}[0], k], [groups, depth])"
 """The group that a row is in, with its number there, and the channel over all groups."""
 _INSIDE = "in_bounds(place, RightTensor.Sizes[2:])"
@@ -228,7 +227,7 @@ class _Reader:
         """The factors with a window on the right one: taps outside of it contribute nothing, nor do those
         that leave a remainder."""
         own = fit("rows + taps", left.places)
-        beside = fit("[batch, channel] + place", right.places, place=_place_in(found.test))
+        beside = fit("[at[0], channel] + place", right.places, place=_place_in(found.test))
         w, k, place, taps = found.w, found.k, beside.place, own.taps
         inside: dict[str, ir.Expr] = {"place": place, "RightTensor": ir.Tensor(right.tensor)}
         if parts := match(_DIVIDED, place):
@@ -244,14 +243,11 @@ class _Reader:
         if taps == w:
             taps = replace(place, body=ir.Index(w, place.loop.variable))
         a, b = linear(taps, w), linear(place, w)
-        if b.axes is None:
-            raise Unfit
-        window = Window(
-            found.sizes, group.groups, b.axes, a.first, a.taps, b.first, b.steps, b.taps, divisors
-        )
+        fit("[d + 2 for d in range(rank)]", b.axes)
+        window = Window(found.sizes, group.groups, a.first, a.taps, b.first, b.steps, b.taps, divisors)
         return (
             replace(left, places=self._rows(own.rows, beside.channel, k, group)),
-            replace(right, places=ir.ListOf((self._place(beside.batch, k), self._rank))),
+            replace(right, places=ir.ListOf((ir.ZERO, self._rank))),
             found.depth,
             window,
         )
@@ -262,11 +258,11 @@ class _Reader:
         match rows:
             case ir.Conditional(test, then, otherwise) if is_known(test):
                 return either(test, *(self._rows(one, channel, k, group) for one in (then, otherwise)))
-            case ir.ListOf((first, second)) if second == k and first == ir.Index(ir.AT, group.axis):
-                return ir.ListOf((group.axis, self._rank))
+            case ir.ListOf((first, second)) if second == k and first == ir.at(1):
+                return ir.ListOf((ir.ONE, self._rank))
             case ir.ListOf((first, second)) if first == channel:
                 fit(f"{_GROUP}[1]", second, **vars(group))
-                return ir.ListOf((self._rank, group.axis))
+                return ir.ListOf((self._rank, ir.ONE))
         raise Unfit
 
 

@@ -2,37 +2,25 @@
 
 The window moves over all dimensions but the first two; taps outside of the tensor are ignored. What is folded
 is a function of one element, or an integer element minus its zero point, which may depend on the channel.
-The output is a function of the result and of how many taps are in a box. If there are other outputs, such as
+The output is a function of the result. If there are other outputs, such as
 where the greatest element is, the pass suits descriptions without these.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import Linear, either, linear, loads_of
+from dmlgen.schedules.access import Linear, linear, loads_of
 from dmlgen.schedules.cases import folds_of, has_folds, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _TAPS = "term for w in ndindex(sizes) if in_bounds(place, WholeTensor.Sizes[2:])"
-
-COUNTED = ir.Local("counted", ir.INT, varies=True)
-"""In the expression of the output: how many taps are in the box."""
-
-
-@dataclass(frozen=True)
-class Box:
-    """A box of these sizes, and the coordinates in it of a window's taps: `first` for the first one of the
-    first element, and others as far from it as on the tensor."""
-
-    first: ir.Expr
-    sizes: ir.Expr
 
 
 @dataclass(frozen=True)
@@ -42,14 +30,13 @@ class Sliding(FastForm):
     The window, of `sizes`, moves over the dimensions of tensor and output from the third on; `place` are the
     coordinates of its taps. `fold` is the fold as defined, `term` what is folded, as a function of the local
     `element`, from which `less` is subtracted unless it is None, and `value` is the output as a function of
-    the local `total`. It may also depend on the number of taps in the box `counted`.
+    the local `total`.
     """
 
     output: str
     tensor: str
     sizes: ir.Expr
     place: Linear
-    counted: Box | None
     fold: ir.Reduce
     element: ir.Local
     term: ir.Expr
@@ -84,19 +71,8 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     of_channel = ir.ONE if less is None else ir.substitute(less, {ir.at(1): ir.ZERO})
     if any(part in (found.w, ir.AT, load.tensor) for one in (term, of_channel) for part in ir.walk(one)):
         raise Unfit
-    counted: Box | None = None
-    new: dict[ir.Expr, ir.Expr] = {}
-    for one in folds:
-        match written(one, {}):
-            case same if same == fold:
-                new[one] = ir.Local("total", fold.type, varies=True)
-            case ir.Reduce("sum", (ir.Loop(found.w, ir.ZERO, found.sizes, condition),), ir.ONE) if (
-                counted is None
-            ):
-                counted, new[one] = _box(condition, found.w, place), COUNTED
-            case _:
-                raise Unfit
-    value = ir.substitute(value, new)
+    total = ir.Local("total", fold.type, varies=True)
+    value = ir.substitute(value, {one: total for one in folds if written(one, {}) == fold})
     if any(one.tensor == load.tensor for one in loads_of(value)):
         raise Unfit
     return Sliding(
@@ -104,21 +80,9 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
         tensor=load.tensor.name,
         sizes=found.sizes,
         place=place,
-        counted=counted,
         fold=fold,
         element=element,
         term=term,
         less=less,
         value=value,
     )
-
-
-def _box(condition: ir.Expr | None, w: ir.Local, place: Linear) -> Box:
-    """The box that a condition restricts taps to; it may depend on the description."""
-    if (found := match("then if test else otherwise", condition)) and is_known(found.test):
-        return either(found.test, _box(found.then, w, place), _box(found.otherwise, w, place))
-    box = fit("in_bounds(place, sizes)", condition)
-    here = linear(box.place, w)
-    if not is_known(box.sizes) or replace(here, first=place.first) != place:
-        raise Unfit
-    return Box(here.first, box.sizes)

@@ -83,7 +83,7 @@ def einsum(desc: Description) -> Einsum | None:
     if number == NONE:
         return None
     op = planner.inputs(desc, 0)
-    if op.factors.window.sizes or max(places) >= len(op.tensors):
+    if op.window.sizes or max(places) >= len(op.tensors):
         return None
     left, right, output = (desc.MEMBERS[op.tensors[place].buffer.member].name for place in places)
     return Einsum(left, right, output, tuple(op.factors.left), tuple(op.factors.right))

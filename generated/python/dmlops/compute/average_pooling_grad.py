@@ -9,18 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..definition import (
-    Box,
-    Defined,
-    Evaluation,
-    Intermediate,
-    clamp,
-    entry,
-    in_bounds,
-    larger,
-    ndindex,
-    quotient,
-)
+from ..definition import Box, Defined, Evaluation, Intermediate, clamp, entry, larger, multiplied, quotient
 
 
 def define(e: Evaluation, desc: Any) -> None:
@@ -29,34 +18,31 @@ def define(e: Evaluation, desc: Any) -> None:
     def dims() -> Any:
         return desc.DimensionCount
 
-    def padded(c: Any) -> Any:
-        return tuple(entry(c, d) + entry(desc.StartPadding, d) for d in range(dims()))
-
     def dilation(d: Any) -> Any:
         return 1
 
-    def position(o: Any, w: Any) -> Any:
-        return tuple(
-            entry(o, d) * entry(desc.Strides, d) + entry(w, d) * dilation(d) - entry(desc.StartPadding, d)
-            for d in range(dims())
+    def taps_before(o: Any, d: Any, c: Any) -> Any:
+        return clamp(
+            quotient(
+                c + entry(desc.StartPadding, d) - entry(o, d) * entry(desc.Strides, d) + dilation(d) - 1,
+                dilation(d),
+            ),
+            0, entry(desc.WindowSize, d),
         )
 
     def spatial() -> Any:
         return desc.OutputGradientTensor.Sizes[2:]
 
-    def padded_sizes() -> Any:
-        return tuple(
-            entry(spatial(), d) + entry(desc.StartPadding, d) + entry(desc.EndPadding, d)
-            for d in range(dims())
-        )
+    def box_end(d: Any) -> Any:
+        return entry(spatial(), d) + entry(desc.EndPadding, d) if desc.IncludePadding else entry(spatial(), d)
+
+    def box_start(d: Any) -> Any:
+        return -entry(desc.StartPadding, d) if desc.IncludePadding else 0
 
     def count(o: Any) -> Any:
         return larger(
-            e.sum(
-                lambda w: 1, ndindex(desc.WindowSize),
-                where=lambda w: in_bounds(padded(position(o, w)), padded_sizes())
-                if desc.IncludePadding
-                else in_bounds(position(o, w), spatial()),
+            multiplied(
+                taps_before(o, d, box_end(d)) - taps_before(o, d, box_start(d)) for d in range(dims())
             ),
             1,
         )

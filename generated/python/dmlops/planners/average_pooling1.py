@@ -6,16 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arithmetic import entry
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, Sliding, SlidingPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, SlidingPass
 from ..gpu.plans.gemm_view import Window
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     sized=1,
-    lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"],
+    lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"],
     boxes=16,
     bounds=["DIMS"],
     sliding=SlidingPass(1, 0, 1, -1),
@@ -30,29 +29,19 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    input_sizes = desc.InputTensor.Sizes[2:]
-    number = tuple(
-        entry(input_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d] for d in range(desc.DimensionCount)
-    )
-    number2 = tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount))
     return Definition(
         tensors=tensors,
         lists=[
-            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
-            limited(desc.WindowSize), limited(number),
+            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding),
+            limited(desc.InputTensor.Sizes[2:]), limited(desc.WindowSize), limited(desc.EndPadding),
         ],
         numbers=[1 if desc.IncludePadding else 0],
         bounds=[desc.DimensionCount],
-        sliding=Sliding(
-            window=Window(
-                sizes=desc.WindowSize, right_first=number2,
-                right_steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
-                right_taps=tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
-            ),
-            counted=tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
-            if desc.IncludePadding
-            else number2,
-            box=number if desc.IncludePadding else input_sizes,
+        window=Window(
+            sizes=desc.WindowSize,
+            right_first=tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
+            right_steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+            right_taps=tuple(desc.Dilations[d] for d in range(desc.DimensionCount)),
         ),
     )
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arithmetic import entry
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass
@@ -15,9 +14,8 @@ SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_SHARE", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
     sized=1,
-    lists=["STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"],
-    boxes=16,
-    divisors=[3],
+    lists=["SPATIAL", "END_PADDING", "START_PADDING", "STRIDES", "WINDOW_SIZE", "RESULTS"],
+    divisors=[6],
     bounds=["DIMS"],
     writes_pairs=True,
 )
@@ -32,19 +30,13 @@ def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
     input_gradient_sizes = desc.InputGradientTensor.Sizes
-    output_gradient_sizes = desc.OutputGradientTensor.Sizes[2:]
     return Definition(
         tensors=tensors,
         kept_sizes=[limited(input_gradient_sizes)],
         lists=[
-            limited(desc.Strides), limited(desc.StartPadding),
-            limited(
-                tuple(
-                    entry(output_gradient_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d]
-                    for d in range(desc.DimensionCount)
-                )
-            ),
-            limited(output_gradient_sizes), limited(desc.WindowSize), limited(input_gradient_sizes[2:]),
+            limited(desc.OutputGradientTensor.Sizes[2:]), limited(desc.EndPadding),
+            limited(desc.StartPadding), limited(desc.Strides), limited(desc.WindowSize),
+            limited(input_gradient_sizes[2:]),
         ],
         numbers=[1 if desc.IncludePadding else 0],
         bounds=[desc.DimensionCount],

@@ -69,27 +69,26 @@ def inputs(desc: Any, index: int) -> Definition:
             left=(1, output_dimension_count) if is_forward else (output_dimension_count, 1),
             right=(0, output_dimension_count), left_less=(), right_less=(), lessens_left=False,
             lessens_right=False, depth=input_sizes_entry,
-            window=Window(
-                sizes=filter_sizes, groups=desc.GroupCount,
-                axes=tuple(d + 2 for d in range(input_dimension_count)),
-                left_first=tuple(
-                    entry(filter_sizes, d) - 1 if is_convolution else 0 for d in range(input_dimension_count)
-                ),
-                left_taps=tuple(0 - 1 if is_convolution else 1 for d in range(input_dimension_count)),
-                right_first=tuple(
-                    0 - entry(desc.StartPadding, d) if is_forward else entry(desc.StartPadding, d)
-                    for d in range(input_dimension_count)
-                ),
-                right_steps=tuple(
-                    entry(desc.Strides, d) if is_forward else 1 for d in range(input_dimension_count)
-                ),
-                right_taps=tuple(
-                    entry(desc.Dilations, d) if is_forward else 0 - entry(desc.Dilations, d)
-                    for d in range(input_dimension_count)
-                ),
-                right_divisors=tuple(
-                    1 if is_forward else entry(desc.Strides, d) for d in range(input_dimension_count)
-                ),
+        ),
+        window=Window(
+            sizes=filter_sizes, groups=desc.GroupCount,
+            left_first=tuple(
+                entry(filter_sizes, d) - 1 if is_convolution else 0 for d in range(input_dimension_count)
+            ),
+            left_taps=tuple(0 - 1 if is_convolution else 1 for d in range(input_dimension_count)),
+            right_first=tuple(
+                0 - entry(desc.StartPadding, d) if is_forward else entry(desc.StartPadding, d)
+                for d in range(input_dimension_count)
+            ),
+            right_steps=tuple(
+                entry(desc.Strides, d) if is_forward else 1 for d in range(input_dimension_count)
+            ),
+            right_taps=tuple(
+                entry(desc.Dilations, d) if is_forward else 0 - entry(desc.Dilations, d)
+                for d in range(input_dimension_count)
+            ),
+            right_divisors=tuple(
+                1 if is_forward else entry(desc.Strides, d) for d in range(input_dimension_count)
             ),
         ),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, Sliding, SlidingPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, SlidingPass
 from ..gpu.plans.gemm_view import Window
 
 SHADER = DefinitionShader(
@@ -38,13 +38,11 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(desc.WindowSize),
         ],
         bounds=[desc.DimensionCount],
-        sliding=Sliding(
-            window=Window(
-                sizes=desc.WindowSize,
-                right_first=tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                right_steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
-                right_taps=tuple(1 for d in range(desc.DimensionCount)),
-            )
+        window=Window(
+            sizes=desc.WindowSize,
+            right_first=tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
+            right_steps=tuple(desc.Strides[d] for d in range(desc.DimensionCount)),
+            right_taps=tuple(1 for d in range(desc.DimensionCount)),
         ),
     )
 

@@ -66,15 +66,14 @@ def inputs(desc: Any, index: int) -> Definition:
             left=(1, output_dimension_count), right=(0, output_dimension_count), left_less=(1,),
             right_less=(), lessens_left=desc.FilterZeroPointTensor is not None,
             lessens_right=desc.InputZeroPointTensor is not None, depth=input_sizes_entry,
-            window=Window(
-                sizes=filter_sizes, groups=desc.GroupCount,
-                axes=tuple(d + 2 for d in range(input_dimension_count)),
-                left_first=tuple(0 for d in range(input_dimension_count)), left_taps=number,
-                right_first=tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count)),
-                right_steps=tuple(entry(desc.Strides, d) for d in range(input_dimension_count)),
-                right_taps=tuple(entry(desc.Dilations, d) for d in range(input_dimension_count)),
-                right_divisors=number,
-            ),
+        ),
+        window=Window(
+            sizes=filter_sizes, groups=desc.GroupCount,
+            left_first=tuple(0 for d in range(input_dimension_count)), left_taps=number,
+            right_first=tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count)),
+            right_steps=tuple(entry(desc.Strides, d) for d in range(input_dimension_count)),
+            right_taps=tuple(entry(desc.Dilations, d) for d in range(input_dimension_count)),
+            right_divisors=number,
         ),
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPass, FormPasses, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_definition.sliding import WINDOW, SlidingPass, few_rows
+from dmlgen.outputs.hlsl_definition.sliding import SlidingPass, few_rows
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.plans.params import Declaration
 from dmlgen.schedules.contraction import Contraction
@@ -66,14 +66,14 @@ class ContractionPasses(FormPasses):
             "factors.depth": parts.depth,
         }
         if window is not None:
-            found |= {f"factors.window.{name}": node for name, node in vars(window).items()}
+            found |= {f"window.{name}": node for name, node in vars(window).items()}
         return found
 
     def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         windowed = self.contraction.window is not None
         return {
             **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
-            "window": lists_of(*WINDOW) if windowed else [],
+            "windowAxes": [] if windowed else (),
             "taps": [Declaration("uint", name) for name in TAPS if windowed],
         }
 

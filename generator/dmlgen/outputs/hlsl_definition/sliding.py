@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
+from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
@@ -14,15 +14,9 @@ from dmlgen.plans.params import Declaration
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
 
-WINDOW = (
-    *("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides"),
-    *("windowDivisors", "windowLeftSteps"),
-)
-"""Constants of a window, as planners give them."""
-
 WEIGHTS = (
     "channels",
-    *("weightsFirst", "weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
+    *("weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
 )
 """Constants of weights, as planners give them."""
 
@@ -54,11 +48,6 @@ class SlidingPass(FormPass):
     params = "SlidingParams"
 
     @property
-    def counts(self) -> bool:
-        """Whether the output depends on how many taps are in a box."""
-        return self.sliding is not None and self.sliding.counted is not None
-
-    @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
         weights = "" if self.weights is None else self.weights.member
         return {"tensor": self.tensor.member, "output": self.output.member, "weights": weights}
@@ -68,17 +57,14 @@ class SlidingPass(FormPass):
         sliding = self.sliding
         if sliding is None:
             return {}
-        place, counted = sliding.place, sliding.counted
-        found = {"window.sizes": sliding.sizes, "window.right_first": place.first}
-        found |= {"window.right_steps": place.steps, "window.right_taps": place.taps}
-        if counted is not None:
-            found |= {"box": counted.sizes, "counted": counted.first}
-        return {f"sliding.{name}": node for name, node in found.items()}
+        place = sliding.place
+        found = {"sizes": sliding.sizes, "right_first": place.first}
+        found |= {"right_steps": place.steps, "right_taps": place.taps}
+        return {f"window.{name}": node for name, node in found.items()}
 
     def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         weights = WEIGHTS if self.weights is not None else ()
-        lists = lists_of(*WINDOW, "windowElements", "countedFirst", "countedLimits")
-        return {"window": lists, "weights": [Declaration("uint", one) for one in weights]}
+        return {"weights": [Declaration("uint", one) for one in weights]}
 
 
 def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> SlidingPass:

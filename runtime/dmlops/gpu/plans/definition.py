@@ -14,7 +14,7 @@ from .common_bindings import bind_common, eight
 from .contraction import plan_products
 from .convolutions import plan_convolutions
 from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass, SeparablePass
-from .gemm_view import Contraction, no_matrices
+from .gemm_view import Contraction
 from .int8_product import plan_int8_products
 from .loops import (
     ELEMENTWISE_BUSY,
@@ -38,7 +38,7 @@ from .reasons import Reason
 from .rows import plan_rows
 from .scratch import space_of
 from .separable import define_separable
-from .sliding import plan_sliding
+from .sliding import plan_pooling
 from .sparse_sum import TermTables, elements_along, table_constants, term_tables, words_of_tables
 from .sums import SumsTile, define_sums
 from .tensors import are_native, check_span, is_double
@@ -99,11 +99,11 @@ def plan_faster(out: Planning, op: Definition, shader: DefinitionShader, known: 
             return False
         left, right, output = tensors[one.left], tensors[one.right], tensors[one.output]
         contraction = Contraction(one.number, left, right, output, op.factors, known)
-        if len(op.factors.window.sizes) > 0:
+        if len(op.window.sizes) > 0:
             return plan_convolutions(out, op, shader, contraction)
         return plan_products(out, contraction) if left.is_float else plan_int8_products(out, contraction)
     if shader.sliding.number != NONE:
-        return plan_sliding(out, op, shader, known, no_matrices())
+        return plan_pooling(out, op, shader, known)
     return False
 
 

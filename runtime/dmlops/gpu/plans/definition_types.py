@@ -180,16 +180,6 @@ class Activation(NamedTuple):
     parameter1: int
 
 
-class Sliding(NamedTuple):
-    """A window over the dimensions of a tensor from the third on, as on the right factor of a contraction.
-    The taps inside of a `box` of these sizes are counted, unless it is empty; there the first one for
-    element 0 is at `counted`."""
-
-    window: Window = Window()
-    counted: Sizes = ()
-    box: Sizes = ()
-
-
 class View(NamedTuple):
     """The location of an intermediate tensor's entries in another one, `tensor` by number, or NONE: the
     coordinate of the first entry, and the steps from it along batch, head, row and element. Further numbers
@@ -252,7 +242,7 @@ class Definition(NamedTuple):
     widened: int = 0
     movement: Movement = Movement()
     factors: Factors = Factors()
-    sliding: Sliding = Sliding()
+    window: Window = Window()
     attention: AttentionViews = AttentionViews()
     rows: Rows = Rows()
     sums: Sizes = ()

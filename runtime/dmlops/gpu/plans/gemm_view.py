@@ -8,7 +8,7 @@ the same with a window.
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from .loops import CommonConstants, element_count, has, padded, times
 from .operands import NONE, Eight, Sizes, Tensor
@@ -20,23 +20,50 @@ MOST_BYTES = 33025  # products of two differences of bytes, each at most 255 * 2
 
 
 class Window(NamedTuple):
-    """A box of `sizes` over which the products of a contraction also run; no sizes if there is no window.
+    """A box of `sizes` that moves over all dimensions but the first two of a tensor: the right factor of a
+    contraction, whose products also run over it, or what is pooled. There are none without a window. Each of
+    the `groups` has its own part of the left factor's first dimension and of the right factor's second.
 
-    For each of its dimensions, which index the last ones of the factors: the output's dimension in `axes`;
-    the coordinates at output and window coordinate 0 (`first`), and how far they move with the output's
-    (`steps`) and with the window's (`taps`). Those of the right factor are still to be divided by
-    `right_divisors`; if that leaves a remainder, there is no product.
+    For each of its dimensions: the coordinates at output and window coordinate 0 (`first`), and how far they
+    move with the output's (`steps`) and with the window's (`taps`). Those of the right factor are still to be
+    divided by `right_divisors`; if that leaves a remainder, there is no product.
     """
 
     sizes: Sizes = ()
-    groups: int = 0
-    axes: Sizes = ()
+    groups: int = 1
     left_first: Sizes = ()
     left_taps: Sizes = ()
     right_first: Sizes = ()
     right_steps: Sizes = ()
     right_taps: Sizes = ()
     right_divisors: Sizes = ()
+
+
+class WindowAxis(NamedTuple):
+    """A window along one of its dimensions: on the right factor of a contraction, or on the tensor of a
+    pooling, and on the weights, the left factor."""
+
+    taps: int
+    first: Annotated[int, "int"]
+    "coordinate of the first tap for element 0"
+    step: Annotated[int, "int"]
+    "from the coordinates of an element to those of the next one"
+    tap: Annotated[int, "int"]
+    "from a tap to the next one"
+    divisor: Annotated[int, "int"]
+    "of coordinates: those that leave a remainder are none"
+    limit: int
+    "size of the tensor"
+    stride: int
+    weightsFirst: int
+    "offset of the first tap"
+    weightsStep: int
+    "stride from a tap to the next one"
+    elements: int
+    "of the output"
+
+
+WindowAxes = Annotated[list[WindowAxis], 8]
 
 
 class Factors(NamedTuple):
@@ -55,7 +82,6 @@ class Factors(NamedTuple):
     lessens_left: bool = False
     lessens_right: bool = False
     depth: int = 0
-    window: Window = Window()
 
 
 class Contraction(NamedTuple):

@@ -11,13 +11,23 @@ whole vectors.
 from __future__ import annotations
 
 from .capabilities import Capability
-from .gemm_view import Contraction, Matrices, Side, axis_steps, matrices_of, output_vector, side_vector
+from .gemm_view import (
+    Contraction,
+    Matrices,
+    Side,
+    WindowAxes,
+    axis_steps,
+    matrices_of,
+    output_vector,
+    side_vector,
+)
 from .implicit_gemm import Packing, Row, left_items, packed_side, plan_window_product
-from .loops import MAX_COUNT, ceil_div, element_count, times
-from .operands import NONE, Eight
+from .loops import MAX_COUNT, ceil_div, times
+from .operands import NONE
 from .planning import Planning
 from .product import Product, partial_vectors, plan_product, product_of
 from .tile_cost import Rates, Tile, Tiles, choose_tile
+from .windows import taps_of
 
 BYTES_RATE = 7500  # NVIDIA H200: 1979 T/s
 "multiply-adds of bytes by cooperative matrices of a multiprocessor in a nanosecond"
@@ -95,17 +105,19 @@ def packed_stride(op: Contraction, padded: int, d: int) -> int:
     return stride
 
 
-def plan_int8_window(out: Planning, op: Contraction, given: Matrices) -> bool:
+def plan_int8_window(out: Planning, op: Contraction, axes: WindowAxes, given: Matrices) -> bool:
     """Packs both factors of a convolution, and multiplies them."""
     right, padded = op.right, ceil_div(op.factors.depth, 16) * 16
-    found = given._replace(depth=times(element_count(op.factors.window.sizes), padded))
+    found = given._replace(depth=times(taps_of(axes), padded))
     image = packed_stride(op, padded, 0)
     factors = found._replace(
         left=packed_side(op, found, 16),
-        right=Side(axis_steps(op.output, op.factors.right[0], image), 1, 0, True, 16),
+        right=Side(axis_steps(op.output, 0, image), 1, 0, True, 16),
     )
     items = left_items(found, 16) + times(right.sizes[0], image // 16)
-    strides: Eight = [packed_stride(op, padded, d) for d in range(2, len(right.sizes))]
+    packed: WindowAxes = [
+        axis._replace(stride=packed_stride(op, padded, 2 + d)) for d, axis in enumerate(axes)
+    ]
     product = byte_product(out, op, found, factors)
-    plan_window_product(out, op, product, Packing(items, padded, strides), Row(1, 0, 0))
+    plan_window_product(out, op, packed, product, Packing(items, padded), Row(1, 0, 0))
     return True

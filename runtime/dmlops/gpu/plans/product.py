@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
-from .gemm_view import Contraction, Matrices, is_of_bytes, output_vector
+from .gemm_view import Contraction, Matrices, WindowAxes, is_of_bytes, output_vector
 from .loops import MAX_COUNT, Dimensions, Lists, Words, ceil_div, extents, grid, power_below, times
 from .operands import NO_MEMBER, WAVE, Eight, Groups
 from .planning import Planning
@@ -33,9 +33,9 @@ SKINNY_PASS = 2  # multiplies skinny matrices; under a window, the pass of this 
 
 
 class WindowConstants(NamedTuple):
-    """The constants of a window: lists, each of which fills two vectors, and numbers; none without one."""
+    """The constants of a window; none without one."""
 
-    lists: Annotated[list[int], 96]
+    axes: WindowAxes
     numbers: Eight
 
 
@@ -63,7 +63,7 @@ class ContractionParams(NamedTuple):
     leftSteps: Eight
     "strides along the dimensions of the output; lists fill two vectors"
     rightSteps: Eight
-    window: Annotated[list[int], 96]
+    windowAxes: Annotated[WindowAxes, "WINDOW_RANK"]
     lists: Lists
     activations: Annotated[list[int], 32]
     matrices: int
@@ -196,7 +196,7 @@ def contraction_params(
         extents([split.down * split.across, factors.count, split.across]),
         [step % 2**32 for step in factors.left.steps],
         [step % 2**32 for step in factors.right.steps],
-        window.lists,
+        window.axes,
         op.constants.lists,
         op.constants.activations,
         factors.count,

@@ -14,9 +14,8 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .common_bindings import counted, eight
 from .definition_types import Definition, DefinitionShader
-from .gemm_view import Matrices, Window
+from .gemm_view import Matrices, WindowAxes, WindowAxis, no_matrices
 from .loops import (
     COUNT_LIMIT,
     CommonConstants,
@@ -32,10 +31,10 @@ from .loops import (
     power_below,
     times,
 )
-from .operands import NONE, Eight, Sizes, Tensor
+from .operands import NONE, Eight, Sizes
 from .planning import Planning
 from .tensors import is_double
-from .windows import WindowWords, first_of, has_channels_first, window_words
+from .windows import in_words, window_axes
 
 SLIDING_THREADS = 128  # NVIDIA H200: 64 at 0.98, 256 at 0.99
 "threads in a group"
@@ -55,28 +54,16 @@ SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, wit
 "products in total up to which a convolution slides windows although it has enough rows for tiles"
 
 
-class Axis(NamedTuple):
-    """A window along one of its dimensions: the taps that an element meets, at most, how far the window moves
-    per element (`step`), the distance between taps, the number of phases (`divisor`), by which coordinates
-    are still to be divided, and the number of elements."""
-
-    taps: int
-    step: int
-    tap: int
-    divisor: int
-    elements: int
-
-
 class Slide(NamedTuple):
-    """The window along its dimensions, the channels of sums (`depth`, 1 if there is none), and the images,
-    channels and elements of the output.
+    """The window along its dimensions, with the taps that an element meets; the channels of sums (`depth`, 1
+    if there is none), and the images, channels and elements of the output.
 
     Neighboring threads follow the output's last dimension if `is_across`, else its channels, each of which
     has its own elements. Along it, `vector` elements of the tensor form aligned vectors. A block has up to so
     many `channels`: those of a vector, or the rows of weights for the same elements.
     """
 
-    axes: Annotated[list[Axis], 8]
+    axes: WindowAxes
     depth: int
     sizes: Sizes
     is_across: bool
@@ -91,8 +78,8 @@ class Block(NamedTuple):
     along these. `threads` are busy in all."""
 
     unrolled: int
-    down: Axis
-    across: Axis
+    down: WindowAxis
+    across: WindowAxis
     layers: int
     rows: int
     columns: int
@@ -107,7 +94,7 @@ class SlidingParams(NamedTuple):
     "taps that an element meets; the last one has the rows of a channel group"
     sizes: Annotated[Dimensions, "RANK"]
     "of the output, in blocks"
-    window: WindowWords
+    windowAxes: Annotated[WindowAxes, "WINDOW_RANK"]
     lists: Lists
     "which fill two vectors each"
     activations: Annotated[list[int], 32]
@@ -123,24 +110,19 @@ class SlidingParams(NamedTuple):
     scalars: Words
 
 
-def slide_of(out: Planning, op: Definition, shader: DefinitionShader, window: Window, rows: int) -> Slide:
+def slide_of(op: Definition, shader: DefinitionShader, axes: WindowAxes, rows: int) -> Slide:
     """The window of a description, and what else decides how threads work on it. Neighbors follow the last
     dimension unless channels are closer, of which each has its own elements: those of channels-last tensors.
     A channel group has `rows` rows of weights. Bytes come with zero points, of which a block has one."""
     factors, tensor, output = op.factors, op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
     is_weighted = shader.contraction.number != NONE
-    axes: Annotated[list[Axis], 8] = []
-    for d, taps in enumerate(window.sizes):
-        divisor = window.right_divisors[d] if is_weighted else 1
-        step, tap = counted(out, window.right_steps[d]), counted(out, window.right_taps[d])
-        axes.append(Axis(ceil_div(taps, divisor), step, tap, divisor, output.sizes[d + 2]))
-    is_own = not is_weighted or (factors.window.groups > 1 and max(rows, factors.depth) == 1)
+    is_own = not is_weighted or (op.window.groups > 1 and max(rows, factors.depth) == 1)
     is_adjacent = output.sizes[1] > 1 and output.strides[1] == 1
     is_across = not is_own or not is_adjacent or tensor.strides[1] >= tensor.strides[-1]
     vector = aligned_vector(tensor, len(output.sizes) - 1 if is_across else 1)
     channels = max(gcd(rows, 3), gcd(rows, 4)) if is_across else vector
     return Slide(
-        axes,
+        [axis._replace(taps=ceil_div(axis.taps, axis.divisor)) for axis in axes],
         depth=max(factors.depth, 1),
         sizes=output.sizes,
         is_across=is_across,
@@ -158,11 +140,11 @@ def is_held(block: Block) -> bool:
     return min(down.tap, across.tap) > 0 and places + max(rows, columns) < SLIDING_UNROLLED
 
 
-def unrolled_axis(slide: Slide, from_end: int, unrolled: int) -> Axis:
+def unrolled_axis(slide: Slide, from_end: int, unrolled: int) -> WindowAxis:
     """The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled."""
     if from_end < unrolled:
         return slide.axes[len(slide.axes) - 1 - from_end]
-    return Axis(1, 1, 1, 1, 1)
+    return WindowAxis(1, 0, 1, 1, 1, 1, 0, 0, 0, 1)
 
 
 def block_at(slide: Slide, unrolled: int) -> Block:
@@ -204,56 +186,61 @@ def block_of(slide: Slide) -> Block:
     return best
 
 
-def is_slid(op: Definition, shader: DefinitionShader, window: Window) -> bool:
+def is_slid(op: Definition, shader: DefinitionShader, axes: WindowAxes) -> bool:
     """Whether the shader can slide the window of this description, which wants no other output. Phases are
     along Y and X, and their taps neighbors on the tensor."""
-    factors, output = op.factors, op.tensors[shader.sliding.output]
-    found = len(window.sizes) > 0 and not is_double(op.tensors) and len(window.sizes) + 2 == len(output.sizes)
+    found = not is_double(op.tensors)
     for place, one in enumerate(op.tensors):
         found = found and (place == shader.sliding.output or not one.is_output or not one.is_present)
-    if shader.contraction.number != NONE:
-        found = found and has_channels_first(factors, output) and factors.right[0] == 0
-        for d, divisor in enumerate(window.right_divisors):
-            is_next = max(window.right_steps[d], window.right_taps[d]) == 1 and d + 2 >= len(window.sizes)
-            found = found and (divisor == 1 or is_next)
+    for d, axis in enumerate(axes):
+        is_next = max(axis.step, axis.tap) == 1 and d + 2 >= len(axes)
+        found = found and (axis.divisor == 1 or is_next)
     return found
 
 
 def suits_sliding(op: Definition, found: Matrices, least_rows: int) -> bool:
     """Whether a contraction has fewer rows than `least_rows`, from which tiles pay, such small channel groups
     that they make no tile, or so few products that tiles leave most of a GPU idle."""
-    is_narrow = op.factors.window.groups > 1 and max(found.rows, op.factors.depth) <= SLIDING_CHANNELS
+    is_narrow = op.window.groups > 1 and max(found.rows, op.factors.depth) <= SLIDING_CHANNELS
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     return found.rows < least_rows or is_narrow or products <= SLIDING_PRODUCTS
 
 
-def weights_vector(slide: Slide, block: Block, window: Window, weights: Tensor, row_step: int) -> int:
-    """The weights to load at once: as many as a block has channels if those of all are adjacent."""
+def weights_vector(slide: Slide, block: Block, axes: WindowAxes, bits: int, row_step: int) -> int:
+    """The weights, of so many bits, to load at once: as many as a block has channels if those of all are
+    adjacent."""
     run = 1
-    is_whole = (
-        block.layers == 1 and not slide.is_across and weights.bits >= 16 and first_of(window, weights) == 0
-    )
-    for place in range(len(window.sizes)):
-        d = len(window.sizes) - 1 - place
-        is_whole = is_whole and (window.sizes[d] == 1 or window.left_taps[d] * weights.strides[d + 2] == run)
-        run *= window.sizes[d]
+    is_whole = block.layers == 1 and not slide.is_across and bits >= 16
+    for place in range(len(axes)):
+        axis = axes[len(axes) - 1 - place]
+        is_whole = is_whole and axis.weightsFirst == 0 and (axis.taps == 1 or axis.weightsStep == run)
+        run *= axis.taps
     return block.channels if is_whole and row_step == run else 1  # NVIDIA H200: 1 at 0.83
 
 
-def plan_sliding(
-    out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants, found: Matrices
-) -> bool:
-    """One dispatch; False if windows do not fit. A contraction is `found` to be these matrices."""
-    window = op.sliding.window
-    is_weighted = shader.contraction.number != NONE
-    if is_weighted:
-        window = op.factors.window
-    if not is_slid(op, shader, window):
-        return False
+def plan_pooling(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> bool:
+    """One dispatch; False if the window does not slide."""
     tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
-    slide = slide_of(out, op, shader, window, found.rows)
-    block, axes = block_of(slide), slide.axes
+    axes = window_axes(out, op.window, tensor, tensor, output)
+    return plan_sliding(out, op, shader, known, axes, no_matrices())
+
+
+def plan_sliding(
+    out: Planning,
+    op: Definition,
+    shader: DefinitionShader,
+    known: CommonConstants,
+    axes: WindowAxes,
+    found: Matrices,
+) -> bool:
+    """One dispatch; False if the window does not slide. A contraction is `found` to be these matrices."""
+    if not is_slid(op, shader, axes):
+        return False
+    output = op.tensors[shader.sliding.output]
+    slide = slide_of(op, shader, axes, found.rows)
+    block = block_of(slide)
     down, across = block.down, block.across
+    is_weighted = shader.contraction.number != NONE
     if block.layers >= COUNT_LIMIT // 2:
         return False
     if is_weighted:
@@ -266,7 +253,7 @@ def plan_sliding(
         columns = block.columns if across.divisor == 1 else 1  # of a phase, they are apart
         vector = gcd(slide.vector, columns * across.step)
         stored = gcd(aligned_vector(output, adjacent), columns)
-        lead = window.right_first[len(axes) - 1] % vector
+        lead = axes[-1].first % vector
     if output.bits < 16 and stored < 4:
         stored = 1  # no two threads may write the same word at once
     order: Eight = [d for d in range(len(axes) + 2) if d != adjacent]
@@ -278,13 +265,12 @@ def plan_sliding(
     out.define("DIMENSION_ORDER", in_digits(order))
     weights: Words = []
     if is_weighted:
-        left, side = op.tensors[shader.sliding.weights], found.left
+        side, bits = found.left, op.tensors[shader.sliding.weights].bits
         row_step = side.steps[1] if found.rows > 1 else side.matrix  # that of a block's channels
-        weights.extend([op.factors.depth, first_of(window, left) % 2**32, row_step, side.depth, side.matrix])
-        out.define("WEIGHTS_VECTOR", weights_vector(slide, block, window, left, row_step))
-        last = len(axes) - 1
-        out.define("PHASES_Y", axes[max(last - 1, 0)].divisor)
-        out.define("PHASES_X", axes[last].divisor)
+        weights.extend([op.factors.depth, row_step, side.depth, side.matrix])
+        out.define("WEIGHTS_VECTOR", weights_vector(slide, block, axes, bits, row_step))
+        out.define("PHASES_Y", axes[max(len(axes) - 2, 0)].divisor)
+        out.define("PHASES_X", axes[-1].divisor)
     out.define("WINDOW_VECTOR", vector)
     out.define("OUTPUT_VECTOR", stored)
     out.define("UNROLLED", block.unrolled)
@@ -299,17 +285,12 @@ def plan_sliding(
     out.define("TAP_Y", down.tap)
     out.define("TAP_X", across.tap)
     out.define("LEAD", lead)
-    elements: Eight = [axis.elements for axis in axes]
-    words = window_words(out, window, op.tensors[shader.sliding.weights], tensor, tensor.strides[2:])
-    words.extend(eight(out, elements))
-    words.extend(eight(out, op.sliding.counted))
-    words.extend(eight(out, op.sliding.box))
-    sizes: Eight = [axis.taps for axis in axes]
+    sizes: Eight = [axis.taps for axis in slide.axes]
     sizes.append(max(found.rows, 1))
     params = SlidingParams(
         extents(sizes),
         extents(block.counts),
-        words,
+        in_words(out, axes),
         known.lists,
         known.activations,
         known.elements,
