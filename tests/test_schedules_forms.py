@@ -27,7 +27,7 @@ from dmlgen.schedules.vector_axis import VectorAxis
 from dmlgen.schedules.views import NO_VIEW, view_before, view_in, view_of
 from dmlops.gpu.plans import gemm_view
 from gpu_device import device
-from schedule_cases import Arrays, Variant, changed, described, operators_with, shader
+from schedule_cases import Arrays, Variant, changed, described, operators_with
 from whole_registry import whole_registry
 
 __all__ = ["device"]
@@ -74,47 +74,6 @@ READS = Family(of("ELEMENT_WISE_ADD", section("ATensor[at] + ATensor[{}] + BTens
     "the element": ("at", True),
     "its mirror image": ("[ATensor.Sizes[d] - 1 - at[d] for d in axes(ATensor)]", False),
 })  # fmt: skip
-
-X = "InputTensor[at]"
-WEIGHT = f"0.5 * (1 + erf({X} * 0.7071067811865476))"
-GATED = f"0 if weight == 0 else {X} * weight"
-
-
-def gelu(folder: Path, value: str, weight: str = WEIGHT) -> Variant:
-    return Variant(folder, "ACTIVATION_GELU", section(value, f'    weight: "{weight}"\n' if weight else ""))
-
-
-GELU = Family(gelu, lambda variant: "Gelu(input)" in shader(variant.registry), {
-    "as it is": (GATED, True),
-    "written out": (f"0 if {WEIGHT} == 0 else {X} * ({WEIGHT})", "", True),
-    "NaN for -infinity": (f"{X} * weight", False),
-    "1 where it is 0": (f"1 if weight == 0 else {X} * weight", False),
-    "0 where it is 1": (f"0 if weight == 1 else {X} * weight", False),
-    "0 elsewhere": (f"0 if weight != 0 else {X} * weight", False),
-    "of magnitudes": (f"0 if weight == 0 else abs({X}) * weight", False),
-    "a sum": (f"0 if weight == 0 else {X} + weight", False),
-    "another constant": (GATED, WEIGHT.replace("0.7071067811865476", "0.7071"), False),
-    "a difference": (GATED, WEIGHT.replace("1 +", "1 -"), False),
-    "another summand": (GATED, WEIGHT.replace("1 +", "2 +"), False),
-    "another factor": (GATED, WEIGHT.replace("0.5 *", "1 *"), False),
-    "another function": (GATED, WEIGHT.replace("erf", "tanh"), False),
-})  # fmt: skip
-SOFTPLUS = Family(
-    lambda folder, value: Variant(
-        folder, "ACTIVATION_PARAMETRIC_SOFTPLUS", section(value, '    z: "Beta * InputTensor[at]"\n')
-    ),
-    lambda variant: "Softplus(z)" in shader(variant.registry),
-    {
-        "as it is": ("max(z, 0) + log1p(exp(-abs(z)))", True),
-        "scaled": ("Alpha * (max(z, 0) + log1p(exp(-abs(z))))", True),
-        **{value: (value, False) for value in (
-            "max(z, 0) - log1p(exp(-abs(z)))", "min(z, 0) + log1p(exp(-abs(z)))",
-            "max(z, 1) + log1p(exp(-abs(z)))", "max(z, 0) + log(exp(-abs(z)))",
-            "max(z, 0) + log1p(expm1(-abs(z)))", "max(z, 0) + log1p(exp(abs(z)))",
-            "max(z, 0) + log1p(exp(-z))", "max(z, 0) + log1p(exp(-abs(2 * z)))",
-        )},
-    },
-)  # fmt: skip
 
 # Products.
 

@@ -279,6 +279,11 @@ def erf(x: Any) -> Any:
     return found.astype(kind) if kind.kind == "f" else found
 
 
+def softplus(x: Any) -> Any:
+    """ln(1 + e^x), without overflow."""
+    return np.logaddexp(x, np.zeros_like(x))
+
+
 def gelu(x: Any) -> Any:
     """x 0.5 (1 + erf(x sqrt(0.5))), in double precision, by erfc: the sum loses all digits below -5."""
     wide = np.asarray(x, np.float64)

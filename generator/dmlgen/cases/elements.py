@@ -136,7 +136,7 @@ class Arithmetic:
             "exp": math.exp, "expm1": math.expm1, "log": math.log, "log1p": math.log1p,
             "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos,
             "atan": math.atan, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "asinh": math.asinh,
-            "acosh": math.acosh, "atanh": math.atanh, "erf": math.erf,
+            "acosh": math.acosh, "atanh": math.atanh, "erf": math.erf, "gelu": _gelu, "softplus": _softplus,
         }  # fmt: skip
         steps: dict[str, Callable[[float], float]] = {
             "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round_even": round,
@@ -458,6 +458,14 @@ def _called(function: Callable[..., float], *arguments: float) -> float:
             return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
         poles = {math.log: 0, math.log1p: -1}
         return -math.inf if function in poles and x == poles[function] else math.nan
+
+
+def _gelu(x: float) -> float:
+    return x / 2 * math.erfc(-x * math.sqrt(0.5)) if x > -40 else 0.0 * x if math.isnan(x) else 0.0
+
+
+def _softplus(x: float) -> float:
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 def _finite(error: float) -> float:

@@ -178,6 +178,8 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     "acosh": _real("inverse hyperbolic cosine"),
     "atanh": _real("inverse hyperbolic tangent"),
     "erf": _real("error function"),
+    "gelu": _real("x / 2 * (1 + erf(x * sqrt(1 / 2))), but 0 where the sum is 0, exact below -5"),
+    "softplus": _real("log(1 + exp(x)), without overflow"),
     "bit_not": _unary("every bit inverted"),
     "bit_count": _unary("the number of bits set"),
     "min": _binary("the smaller; NaN if either is"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dmlgen.analysis.functions import gelu_of
 from dmlgen.analysis.keyed import keyed
 from dmlgen.expr import ir
 from dmlgen.expr.define import NUMBERS, PLACES, varies
@@ -313,9 +312,6 @@ class DefinitionPrinter(DecidingPrinter, DescPrinter):
         return f" {op} ".join([*known, f"{function}({', '.join(map(self.print, rest))})"])
 
     def conditional(self, node: ir.Conditional) -> str:
-        x = gelu_of(node)
-        if x is not None:  # which loses no digits
-            return f"f.gelu({self.print(x)})"
         test = self.deciding(node.test, 1)
         if varies(node.test):
             then, otherwise = self.print(node.then), self.print(node.otherwise)

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from dmlgen.analysis.definition_bounds import Valid
-from dmlgen.analysis.functions import gelu_of, softplus_of
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.printer import ATOM, COMPARISON
@@ -184,8 +183,6 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         return offset
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
-        if (x := softplus_of(node)) is not None:
-            return self.applied("Softplus", x), ATOM
         if node.op in ("//", "%") and node.type == ir.INT:
             function, texts = _FLOORED[node.op], [self.print(node.left), self.print(node.right)]
             if (reciprocal := self._reciprocal(node.right)) is not None:
@@ -208,8 +205,6 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         return entry + name
 
     def _choice(self, node: ir.Conditional) -> tuple[str, int]:
-        if (x := gelu_of(node)) is not None:
-            return self.applied("Gelu", x), ATOM
         test = self.print(node.test, LOGIC)
         found = self.choice(node, test, self.type(node.type), LOGIC)
         return (found, ATOM) if isinstance(found, str) else (f"{test} ? {found[0]} : {found[1]}", CHOICE)

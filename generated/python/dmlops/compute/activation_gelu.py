@@ -13,11 +13,8 @@ from ..definition import Defined, Evaluation
 def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
 
-    def x(at: Any) -> Any:
-        return e.single("InputTensor", at)
-
     e.outputs = {
-        "OutputTensor": lambda at: f.gelu(x(at)),
+        "OutputTensor": lambda at: f.gelu(e.single("InputTensor", at)),
     }
 
 

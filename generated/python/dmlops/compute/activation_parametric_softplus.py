@@ -17,8 +17,7 @@ def define(e: Evaluation, desc: Any) -> None:
         return e.as_single(f.single(desc.Beta)) * e.single("InputTensor", at)
 
     e.outputs = {
-        "OutputTensor": lambda at: e.as_single(f.single(desc.Alpha))
-        * (f.maximum(z(at), e.as_single(0.0)) + f.log1p(f.exp(-f.absolute(z(at))))),
+        "OutputTensor": lambda at: e.as_single(f.single(desc.Alpha)) * f.softplus(z(at)),
     }
 
 

@@ -17,8 +17,7 @@ def define(e: Evaluation, desc: Any) -> None:
         return e.as_single(f.single(desc.Steepness)) * e.single("InputTensor", at)
 
     e.outputs = {
-        "OutputTensor": lambda at: (f.maximum(z(at), e.as_single(0.0)) + f.log1p(f.exp(-f.absolute(z(at)))))
-        / e.as_single(f.single(desc.Steepness)),
+        "OutputTensor": lambda at: f.softplus(z(at)) / e.as_single(f.single(desc.Steepness)),
     }
 
 
