@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -18,7 +17,6 @@ from dmlops.coordinates import normalize_index, replace
 from dmlops.gpu import Unsupported
 from dmlops.gpu.plans.loops import reciprocal_of
 from dmlops.gpu.plans.reasons import Reason
-from dmlops.gpu.work import work_of
 from random_descriptions import level_and_form, matrix_cases
 
 
@@ -124,24 +122,6 @@ def test_what_32_bits_cannot_address_is_refused() -> None:
     with pytest.raises(Unsupported, match="InputTensor spans 2147483648 elements") as caught:
         gpu.plan(elements((2**31,), (2,), 0))
     assert (caught.value.reason, caught.value.member) == (Reason.TOO_LARGE, "InputTensor")
-
-
-def test_what_is_no_gather_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    desc = elements((3,), (3,), 0)
-
-    def refused(target: Callable[..., object]) -> Reason:
-        monkeypatch.setattr("dmlops.planners.gather_elements.target", target)
-        with pytest.raises(Unsupported) as caught:
-            work_of(desc)
-        return caught.value.reason
-
-    for target in (
-        lambda desc, at, load: at,
-        lambda desc, at, load: (load("IndicesTensor", at),),
-        lambda desc, at, load: (normalize_index(load("IndicesTensor", at), 3) + 1,),
-        lambda desc, at, load: (at[0] * at[0],),
-    ):
-        assert refused(target) == Reason.UNSUPPORTED_INDEXING
 
 
 RESOURCE = re.compile(

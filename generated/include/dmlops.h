@@ -5783,19 +5783,8 @@ static inline int dmlops_is_unread(const void* description, const dmlops_member*
     return dmlops_readable_entries(count) < count && dmlops_address(description, member) != NULL;
 }
 
-/* Indices that a program looks up in a tensor with these strides, to plan a gather or scatter: their offsets, and the
-   sizes of the dimensions that they are of. The index number `chosen` has the value 1, the others 0. */
-typedef struct dmlops_lookups {
-    const int64_t* strides;
-    int64_t rank;
-    int64_t chosen;
-    int64_t count;
-    int64_t offsets[DML_TENSOR_DIMENSION_COUNT_MAX1];
-    int64_t sizes[DML_TENSOR_DIMENSION_COUNT_MAX1];
-} dmlops_lookups;
-
 /* The state of a program: the next byte; all programs of the operator; what their offsets are relative to; a bit for each
-   name that is defined; the slots of names and loop variables; and what only programs of planners use. */
+   name that is defined; and the slots of names and loop variables. */
 typedef struct dmlops_program {
     const uint8_t* next;
     const uint8_t* code;
@@ -5803,8 +5792,7 @@ typedef struct dmlops_program {
     int64_t level;
     uint64_t defined;
     int64_t slots[64];
-    dmlops_list lists[6];
-    dmlops_lookups* lookups;
+    dmlops_list lists[5];
 } dmlops_program;
 
 /* The state of a validation. In a fused activation, `outer` is its place. `program` is that of the last rule, whose
@@ -6219,7 +6207,6 @@ typedef enum dmlops_operation {
     DMLOPS_ALIGN,
     DMLOPS_REPLACE,
     DMLOPS_HAS,
-    DMLOPS_FOLLOW,
     DMLOPS_DONE,
     DMLOPS_SET_NUMBER,
     DMLOPS_SET_FLAG,
@@ -6530,29 +6517,6 @@ DMLOPS_CALLED int64_t dmlops_has_entry(dmlops_program* program) {
     return found;
 }
 
-/* The offset of a coordinate in a tensor with these strides. */
-static inline int64_t dmlops_offset(const dmlops_array* at, const int64_t* strides, int64_t rank) {
-    int64_t offset = 0;
-    for (int64_t i = 0; i < at->count && i < rank; ++i) {
-        offset = dmlops_add(offset, dmlops_multiply(dmlops_array_entry(at, i), strides[i]));
-    }
-    return offset;
-}
-
-/* The value of an index at a coordinate, for a dimension of a size. */
-DMLOPS_CALLED int64_t dmlops_follow(dmlops_program* program) {
-    dmlops_list storage;
-    dmlops_lookups* lookups = program->lookups;
-    const dmlops_array at = dmlops_array_here(program, &storage);
-    const int64_t size = dmlops_integer(program);
-    const int64_t number = lookups->count++;
-    if (number < (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
-        lookups->offsets[number] = dmlops_offset(&at, lookups->strides, lookups->rank);
-        lookups->sizes[number] = size;
-    }
-    return number == lookups->chosen;
-}
-
 DMLOPS_CALLED int64_t dmlops_same(dmlops_program* program) {
     dmlops_list storage[2];
     const dmlops_array first = dmlops_array_here(program, &storage[0]);
@@ -6770,8 +6734,6 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
         return dmlops_reduce(program);
     case DMLOPS_HAS:
         return dmlops_has_entry(program);
-    case DMLOPS_FOLLOW:
-        return dmlops_follow(program);
     case DMLOPS_ABS: {
         const int64_t value0 = dmlops_integer(program);
         return dmlops_abs(value0);

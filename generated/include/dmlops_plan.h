@@ -74,13 +74,12 @@ typedef enum dmlops_reason {
     DMLOPS_REASON_LARGE_NUMBER = 8, /* n is beyond the 31 bits in which shaders count */
     DMLOPS_REASON_ARRAY_TOO_LONG = 9, /* a list of n numbers; shaders take 8 */
     DMLOPS_REASON_RANK_MISMATCH = 10, /* the operator has tensors of different dimension counts */
-    DMLOPS_REASON_UNSUPPORTED_INDEXING = 11, /* the operator moves elements in a way that its shader cannot follow */
-    DMLOPS_REASON_ACTIVATION = 12, /* the operator with an activation fused has no shader yet */
-    DMLOPS_REASON_PLAN_TOO_LARGE = 13, /* the operator needs a larger plan than there is room for */
-    DMLOPS_REASON_MANY_ELEMENTS = 14, /* the operator computes a tensor of n elements; shaders count to 2**31 */
-    DMLOPS_REASON_LACKS_16_BIT = 16, /* the operator needs 16-bit types for these data types; the device lacks them */
-    DMLOPS_REASON_LACKS_64_BIT = 17, /* the operator needs 64-bit integers in shaders; the device lacks them */
-    DMLOPS_REASON_LACKS_DOUBLES = 18 /* the operator needs doubles for these data types; the device lacks them */
+    DMLOPS_REASON_ACTIVATION = 11, /* the operator with an activation fused has no shader yet */
+    DMLOPS_REASON_PLAN_TOO_LARGE = 12, /* the operator needs a larger plan than there is room for */
+    DMLOPS_REASON_MANY_ELEMENTS = 13, /* the operator computes a tensor of n elements; shaders count to 2**31 */
+    DMLOPS_REASON_LACKS_16_BIT = 15, /* the operator needs 16-bit types for these data types; the device lacks them */
+    DMLOPS_REASON_LACKS_64_BIT = 16, /* the operator needs 64-bit integers in shaders; the device lacks them */
+    DMLOPS_REASON_LACKS_DOUBLES = 17 /* the operator needs doubles for these data types; the device lacks them */
 } dmlops_reason;
 
 /* Optional device capabilities, as bits. Plans that use them are faster but require more of the compiler; see
@@ -379,15 +378,9 @@ typedef struct dmlops_plan_Lookup {
     int64_t offset;
 } dmlops_plan_Lookup;
 
-typedef struct dmlops_plan_Lookup_8 {
-    int64_t count;
-    dmlops_plan_Lookup items[8];
-} dmlops_plan_Lookup_8;
-
 typedef struct dmlops_plan_Movement {
-    dmlops_plan_int_8 strides;
-    dmlops_plan_int_8 steps;
-    dmlops_plan_Lookup_8 lookups;
+    dmlops_plan_int_8 moved;
+    dmlops_plan_int_8 picked;
 } dmlops_plan_Movement;
 
 typedef struct dmlops_plan_int_16 {
@@ -870,6 +863,11 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_64 weights;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
+
+typedef struct dmlops_plan_Lookup_8 {
+    int64_t count;
+    dmlops_plan_Lookup items[8];
+} dmlops_plan_Lookup_8;
 
 typedef struct dmlops_plan_MapParams {
     int64_t count;
@@ -1727,6 +1725,10 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     int is_cooperative);
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
+DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_int_8* labels,
+    const dmlops_plan_int_8* strides, int64_t label);
+DMLOPS_CALLED void dmlops_plan_lookups_of(dmlops_planning* planning, const dmlops_plan_Movement* movement,
+    const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices, dmlops_plan_Lookup_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
     int64_t source, const dmlops_plan_Lookup_8* lookups);
 DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
@@ -1762,8 +1764,8 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
 DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, int64_t run, const dmlops_plan_int_64* scalars,
-    int64_t begin);
+    const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, const dmlops_plan_Lookup_8* lookups, int64_t run,
+    const dmlops_plan_int_64* scalars, int64_t begin);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result);
 DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -5118,6 +5120,38 @@ DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlo
     return dmlops_plan_window_tiles(planning, contraction, &axes, &found);
 }
 
+/* The stride of a tensor along the dimensions with a label of a movement. */
+DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_int_8* labels,
+    const dmlops_plan_int_8* strides, int64_t label) {
+    int64_t found = 0;
+    for (int64_t each_1 = 0; each_1 < labels->count; ++each_1) {
+        const int64_t one = labels->items[each_1];
+        const int64_t stride = strides->items[dmlops_item(planning, each_1, strides->count)];
+        found = dmlops_add(found, (one == label) ? stride : 0);
+    }
+    return found;
+}
+
+/* The indices to look up, in the order of the dimensions that they select. */
+DMLOPS_CALLED void dmlops_plan_lookups_of(dmlops_planning* planning, const dmlops_plan_Movement* movement,
+    const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices, dmlops_plan_Lookup_8* result) {
+    int64_t step = dmlops_plan_stride_of(planning, &movement->picked, &indices->strides, -1);
+    dmlops_plan_Lookup_8 lookups;
+    lookups.count = 0;
+    for (int64_t place = 0; place < movement->moved.count; ++place) {
+        const int64_t label = movement->moved.items[place];
+        if (label < 0) {
+            dmlops_plan_Lookup made_1;
+            made_1.size = moved->sizes.items[dmlops_item(planning, place, moved->sizes.count)];
+            made_1.stride = moved->strides.items[dmlops_item(planning, place, moved->strides.count)];
+            made_1.offset = dmlops_multiply(step, dmlops_subtract(-1, label));
+            DMLOPS_APPEND(planning, &lookups, made_1);
+        }
+    }
+    DMLOPS_COPY(result, &lookups);
+    return;
+}
+
 /* The elements of a run, `most` or fewer, that is contiguous in the tensor numbered `source` and in the last one, and
    that the same indices select. */
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
@@ -5498,17 +5532,19 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
 /* All elements of the output in step with their indices; runs of them are copied as one. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_MapPass* one) {
+    const dmlops_plan_Tensor * moved = &op->tensors.items[dmlops_item(planning, 0, op->tensors.count)];
+    const dmlops_plan_Tensor * indices = &op->tensors.items[dmlops_item(planning, 1, op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
-    const dmlops_plan_Movement * movement = &op->movement;
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
     for (int64_t place = 0; place < output->sizes.count; ++place) {
         const int64_t size = output->sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        DMLOPS_APPEND(planning, &made_2, movement->strides.items[dmlops_item(planning, place,
-            movement->strides.count)]);
-        DMLOPS_APPEND(planning, &made_2, movement->steps.items[dmlops_item(planning, place, movement->steps.count)]);
+        DMLOPS_APPEND(planning, &made_2, dmlops_plan_stride_of(planning, &op->movement.moved, &moved->strides,
+            dmlops_add(place, 1)));
+        DMLOPS_APPEND(planning, &made_2, dmlops_plan_stride_of(planning, &op->movement.picked, &indices->strides,
+            dmlops_add(place, 1)));
         DMLOPS_APPEND(planning, &made_2, output->strides.items[dmlops_item(planning, place, output->strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
@@ -5517,15 +5553,19 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     }
     dmlops_plan_Loop_16 loops;
     dmlops_plan_merged(planning, &made_1, &loops);
-    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, output->bits), &loops, 0, &movement->lookups);
+    dmlops_plan_Lookup_8 lookups;
+    dmlops_plan_lookups_of(planning, &op->movement, moved, indices, &lookups);
+    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, output->bits), &loops, 0, &lookups);
     dmlops_plan_Loop_16 made_4;
     dmlops_plan_in_runs(planning, &loops, run, &made_4);
     dmlops_plan_Loop_16 made_5;
     dmlops_plan_striped(planning, &made_4, dmlops_divide(1024, dmlops_multiply(run, output->bits)), &made_5);
     DMLOPS_COPY(&loops, &made_5);
-    dmlops_plan_int_64 made_6;
-    made_6.count = 0;
-    dmlops_plan_loops(planning, op, one, &loops, run, &made_6, 0);
+    dmlops_plan_Lookup_8 made_6;
+    dmlops_plan_lookups_in_runs(planning, &lookups, run, &made_6);
+    dmlops_plan_int_64 made_7;
+    made_7.count = 0;
+    dmlops_plan_loops(planning, op, one, &loops, &made_6, run, &made_7, 0);
 }
 
 /* All tensors in step, since they have the sizes of the one visited, which may be stored from a coordinate in the
@@ -5538,6 +5578,8 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         const int64_t item = scalars->items[each_1];
         DMLOPS_APPEND(planning, &words, item);
     }
+    dmlops_plan_Lookup_8 lookups;
+    lookups.count = 0;
     int64_t begin = 0;
     if (one->is_placed) {
         for (int64_t place = 0; place < op->lists.items[dmlops_item(planning, 0, op->lists.count)].count; ++place) {
@@ -5550,21 +5592,19 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     }
     dmlops_plan_Loop_16 made_2;
     dmlops_plan_loops_in_step(planning, op, one, &made_2);
-    dmlops_plan_loops(planning, op, one, &made_2, 1, &words, begin);
+    dmlops_plan_loops(planning, op, one, &made_2, &lookups, 1, &words, begin);
 }
 
 /* The dispatch over runs of elements, from an offset in the output on. */
 DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, int64_t run, const dmlops_plan_int_64* scalars,
-    int64_t begin) {
+    const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, const dmlops_plan_Lookup_8* lookups, int64_t run,
+    const dmlops_plan_int_64* scalars, int64_t begin) {
     dmlops_plan_bind_tensors(planning, op, one, run);
     int64_t bits = dmlops_multiply(run, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].bits);
     const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
-    dmlops_plan_Lookup_8 lookups;
-    dmlops_plan_lookups_in_runs(planning, &op->movement.lookups, run, &lookups);
     int gathers = one->is_gathered;
     int64_t threads = gathers ? 512 : 256;
-    int by_tuples = (lookups.count > 1) && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 1);
+    int by_tuples = (lookups->count > 1) && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 1);
     dmlops_plan_int_64 outer;
     outer.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
@@ -5588,8 +5628,8 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
             along = other;
         }
         int64_t width = dmlops_plan_loaded_at_once(planning, tensor->bits, loops, place, along, vector);
-        for (int64_t each_2 = 0; each_2 < lookups.count; ++each_2) {
-            const dmlops_plan_Lookup* lookup = &lookups.items[each_2];
+        for (int64_t each_2 = 0; each_2 < lookups->count; ++each_2) {
+            const dmlops_plan_Lookup* lookup = &lookups->items[each_2];
             width = dmlops_gcd(width, lookup->offset);
         }
         if (!gathers || (place == 1)) {
@@ -5638,7 +5678,7 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), (other == -1) ? ahead : vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
     if (gathers) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), lookups.count);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), lookups->count);
     } else {
         dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
     }
@@ -5657,7 +5697,7 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     DMLOPS_COPY(&params.steps, &steps);
     DMLOPS_COPY(&params.scalars, scalars);
     DMLOPS_COPY(&params.dimensions, &made_7);
-    DMLOPS_COPY(&params.lookups, &lookups);
+    DMLOPS_COPY(&params.lookups, lookups);
     dmlops_put_MapParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -7328,6 +7368,10 @@ DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone
    Runs of elements that are moved together are treated as one. */
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op) {
     const dmlops_plan_Movement * movement = &op->movement;
+    const dmlops_plan_int_8 * steps = &op->indices.strides;
+    const dmlops_plan_int_8 * strides = &op->output.strides;
+    dmlops_plan_Lookup_8 lookups;
+    dmlops_plan_lookups_of(planning, movement, &op->output, &op->indices, &lookups);
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
     for (int64_t place = 0; place < op->output.sizes.count; ++place) {
@@ -7354,11 +7398,12 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_16 made_5;
         made_5.count = 0;
         DMLOPS_APPEND(planning, &made_5, 0);
-        DMLOPS_APPEND(planning, &made_5, movement->steps.items[dmlops_item(planning, place, movement->steps.count)]);
+        DMLOPS_APPEND(planning, &made_5, dmlops_plan_stride_of(planning, &movement->picked, steps,
+            dmlops_add(place, 1)));
         DMLOPS_APPEND(planning, &made_5, op->updates.strides.items[dmlops_item(planning, place,
             op->updates.strides.count)]);
-        DMLOPS_APPEND(planning, &made_5, movement->strides.items[dmlops_item(planning, place,
-            movement->strides.count)]);
+        DMLOPS_APPEND(planning, &made_5, dmlops_plan_stride_of(planning, &movement->moved, strides,
+            dmlops_add(place, 1)));
         dmlops_plan_Loop made_6;
         made_6.size = size;
         DMLOPS_COPY(&made_6.strides, &made_5);
@@ -7366,58 +7411,59 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
     dmlops_plan_Loop_16 updates;
     dmlops_plan_merged_in_order(planning, &made_4, &updates);
-    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, op->output.bits), &outputs, 0, &movement->lookups);
-    run = dmlops_plan_run_of(planning, run, &updates, 2, &movement->lookups);
+    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, op->output.bits), &outputs, 0, &lookups);
+    run = dmlops_plan_run_of(planning, run, &updates, 2, &lookups);
     dmlops_plan_Loop_16 made_7;
     dmlops_plan_in_runs(planning, &outputs, run, &made_7);
     DMLOPS_COPY(&outputs, &made_7);
     dmlops_plan_Loop_16 made_8;
     dmlops_plan_in_runs(planning, &updates, run, &made_8);
     DMLOPS_COPY(&updates, &made_8);
-    dmlops_plan_Lookup_8 lookups;
-    dmlops_plan_lookups_in_runs(planning, &movement->lookups, run, &lookups);
+    dmlops_plan_Lookup_8 made_9;
+    dmlops_plan_lookups_in_runs(planning, &lookups, run, &made_9);
+    DMLOPS_COPY(&lookups, &made_9);
     int64_t span = 1;
-    for (int64_t each_9 = 0; each_9 < outputs.count; ++each_9) {
-        const dmlops_plan_Loop* loop = &outputs.items[each_9];
+    for (int64_t each_10 = 0; each_10 < outputs.count; ++each_10) {
+        const dmlops_plan_Loop* loop = &outputs.items[each_10];
         span = dmlops_add(span, dmlops_multiply(dmlops_subtract(loop->size, 1),
             loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), outputs.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), lookups.count);
-    dmlops_plan_Tensor_16 made_10;
-    made_10.count = 0;
-    DMLOPS_APPEND(planning, &made_10, op->input);
-    DMLOPS_APPEND(planning, &made_10, op->indices);
-    DMLOPS_APPEND(planning, &made_10, op->updates);
-    DMLOPS_APPEND(planning, &made_10, op->output);
-    dmlops_plan_take_tensors(planning, &made_10, run);
+    dmlops_plan_Tensor_16 made_11;
+    made_11.count = 0;
+    DMLOPS_APPEND(planning, &made_11, op->input);
+    DMLOPS_APPEND(planning, &made_11, op->indices);
+    DMLOPS_APPEND(planning, &made_11, op->updates);
+    DMLOPS_APPEND(planning, &made_11, op->output);
+    dmlops_plan_take_tensors(planning, &made_11, run);
     int64_t updated = dmlops_plan_repeats(planning, &updates);
     int64_t all_elements = dmlops_plan_repeats(planning, &outputs);
     int is_alone = dmlops_max(span, updated) <= 4096;
     int are_few = !is_alone && (dmlops_plan_times(planning, updated, 32) <= all_elements);
-    dmlops_plan_Buffer made_11;
-    made_11 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
-    dmlops_plan_ScatterResources made_12;
-    made_12.input = op->input.buffer;
-    made_12.indices = op->indices.buffer;
-    made_12.updates = op->updates.buffer;
-    made_12.winners = made_11;
-    made_12.output = op->output.buffer;
-    dmlops_out_read(planning, &made_12.input);
-    dmlops_out_read(planning, &made_12.indices);
-    dmlops_out_read(planning, &made_12.updates);
-    dmlops_out_write(planning, &made_12.winners);
-    dmlops_out_write(planning, &made_12.output);
+    dmlops_plan_Buffer made_12;
+    made_12 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
+    dmlops_plan_ScatterResources made_13;
+    made_13.input = op->input.buffer;
+    made_13.indices = op->indices.buffer;
+    made_13.updates = op->updates.buffer;
+    made_13.winners = made_12;
+    made_13.output = op->output.buffer;
+    dmlops_out_read(planning, &made_13.input);
+    dmlops_out_read(planning, &made_13.indices);
+    dmlops_out_read(planning, &made_13.updates);
+    dmlops_out_write(planning, &made_13.winners);
+    dmlops_out_write(planning, &made_13.output);
     dmlops_out_share(planning);
     dmlops_plan_Dimension_16 output_dimensions;
     dmlops_plan_dimensions(planning, &outputs, &output_dimensions);
     dmlops_plan_Dimension_16 update_dimensions;
     dmlops_plan_dimensions(planning, &updates, &update_dimensions);
-    dmlops_plan_int_64 made_13;
-    dmlops_plan_stages_of(planning, is_alone, are_few, &made_13);
-    for (int64_t place = 0; place < made_13.count; ++place) {
-        const int64_t stage = made_13.items[place];
+    dmlops_plan_int_64 made_14;
+    dmlops_plan_stages_of(planning, is_alone, are_few, &made_14);
+    for (int64_t place = 0; place < made_14.count; ++place) {
+        const int64_t stage = made_14.items[place];
         int64_t count = ((stage <= 1) || (stage == 4)) ? updated : all_elements;
         int64_t in_group = is_alone ? 512 : 256;
         dmlops_plan_Groups groups;
@@ -7732,9 +7778,8 @@ typedef struct dmlops_shader_tensor {
 } dmlops_shader_tensor;
 
 /* What the planner of an operator is given. `plan` fills a record with tensors and runs the program from `start` on.
-   Programs from `trace` on compute the target of a coordinate. Members are given by position, and -1 is none: `each` is
-   the array of tensors for each of which the operator is planned, `fused` has an activation that may run in its own
-   shader, whose result is `output`. */
+   Members are given by position, and -1 is none: `each` is the array of tensors for each of which the operator is
+   planned, `fused` has an activation that may run in its own shader, whose result is `output`. */
 typedef struct dmlops_inputs {
     const char* file; /* of the shader */
     void (*plan)(
@@ -7744,7 +7789,6 @@ typedef struct dmlops_inputs {
     const dmlops_shader_tensor* tensors;
     const uint8_t* code;
     uint16_t start;
-    uint16_t trace;
     uint8_t tensor_count;
     int8_t each;
     int8_t fused;
@@ -8019,61 +8063,6 @@ static inline void dmlops_fill(
     }
 }
 
-/* The target of the coordinate that is 1 in one dimension and 0 in all others: its offset in the tensor that is moved, and
-   what is looked up. A dimension of -1 stands for none. */
-static inline int64_t dmlops_traced(
-    const dmlops_inputs* inputs, const void* description, const dmlops_plan_Tensor* moved, int64_t rank,
-    int64_t dimension, dmlops_lookups* lookups) {
-    dmlops_program program;
-    dmlops_list storage;
-    dmlops_array target;
-    program.lists[0].count = rank;
-    for (int64_t i = 0; i < rank; ++i) {
-        program.lists[0].values[i] = i == dimension;
-    }
-    program.lookups = lookups;
-    lookups->count = 0;
-    dmlops_start(&program, inputs->code, inputs->trace, description, 0);
-    target = dmlops_array_here(&program, &storage);
-    return dmlops_offset(&target, moved->strides.items, moved->strides.count);
-}
-
-/* How coordinates of so many dimensions move elements. This is linear, so the unit coordinates determine it. */
-DMLOPS_CALLED void dmlops_set_movement(
-    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, dmlops_plan_Movement* movement,
-    int64_t rank, const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices) {
-    dmlops_lookups start, found;
-    int64_t offset;
-    int is_followed;
-    memset(&start, 0, sizeof start);
-    start.strides = indices->strides.items;
-    start.rank = indices->strides.count;
-    start.chosen = -1;
-    offset = dmlops_traced(inputs, description, moved, rank, -1, &start);
-    found = start;
-    is_followed = offset == 0 && start.count > 0 && start.count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
-    for (int64_t k = 0; is_followed && k < start.count; ++k) {
-        dmlops_plan_Lookup lookup;
-        found.chosen = k;
-        lookup.size = start.sizes[k];
-        lookup.stride = dmlops_traced(inputs, description, moved, rank, -1, &found);
-        lookup.offset = start.offsets[k];
-        DMLOPS_APPEND(planning, &movement->lookups, lookup);
-    }
-    found.chosen = -1;
-    for (int64_t d = 0; d < rank; ++d) {
-        offset = dmlops_traced(inputs, description, moved, rank, d, &found);
-        DMLOPS_APPEND(planning, &movement->strides, offset);
-        DMLOPS_APPEND(planning, &movement->steps, found.offsets[0] - start.offsets[0]);
-        for (int64_t k = 0; is_followed && k < start.count; ++k) {
-            is_followed = found.offsets[k] - start.offsets[k] == movement->steps.items[d];
-        }
-    }
-    if (!is_followed) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
-    }
-}
-
 static inline void dmlops_plan_with_TopK(
     dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
     dmlops_plan_TopK op;
@@ -8089,8 +8078,6 @@ static inline void dmlops_plan_with_Scatter(
     memset(&op, 0, sizeof op);
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
-    dmlops_set_movement(
-        planning, inputs, description, &op.movement, op.updates.sizes.count, &op.output, &op.indices);
     dmlops_plan_scatter(planning, &op);
 }
 
@@ -8128,11 +8115,6 @@ static inline void dmlops_plan_with_Definition(
     op.tensors.count = inputs->tensor_count;
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
-    if (inputs->trace != 0) {
-        const dmlops_plan_Tensor* tensors = op.tensors.items;
-        const int64_t rank = tensors[op.tensors.count - 1].sizes.count;
-        dmlops_set_movement(planning, inputs, description, &op.movement, rank, &tensors[0], &tensors[1]);
-    }
     dmlops_plan_definition(planning, &op, inputs->shader);
 }
 
@@ -9223,7 +9205,7 @@ static const uint8_t dmlops_gemm_inputs[] = {
         DMLOPS_AT(ATensor), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */,
         DMLOPS_SMALL(1), DMLOPS_SMALL(2),
     /* Number: [d for d in range(OutputTensor.DimensionCount - 2)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
@@ -9239,12 +9221,12 @@ static const uint8_t dmlops_gemm_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_NEED, 1, DMLOPS_PLACE(14) /* Number */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_CHOOSE,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_LIST, 0, DMLOPS_CHOOSE,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */, DMLOPS_ITEMS, 2, DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_ITEMS,
         2, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_CHOOSE,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_JOIN, DMLOPS_LIST, 0, DMLOPS_CHOOSE,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB), DMLOPS_SMALL(0) /* NONE */, DMLOPS_ITEMS, 2, DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
         DMLOPS_ITEMS, 2, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_RANK,
@@ -9721,26 +9703,20 @@ static const dmlops_shader_tensor dmlops_gather_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_inputs[] = {
+    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], min(InputTensor.DimensionCount + IndexDimensions - 1, 15), 0) */
+    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1), DMLOPS_MIN,
+        DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
+        DMLOPS_SMALL(1), DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* align */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.moved), DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST,
+        0, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+        DMLOPS_REST, DMLOPS_LIST, 0, DMLOPS_ADD, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_UINT,
+        DMLOPS_AT(IndexDimensions),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.picked), DMLOPS_ALIGN, DMLOPS_SLICE, DMLOPS_LIST, 0,
+        DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_ADD, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_UINT,
+        DMLOPS_AT(IndexDimensions), DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0),
     DMLOPS_DONE,
-    /* coordinate: align(at, min(InputTensor.DimensionCount + IndexDimensions - 1, 15), 0) */
-    DMLOPS_LET_LIST, 1 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_ADD,
-        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(15), DMLOPS_SMALL(0),
-    /* picked: align(coordinate[Axis:Axis + IndexDimensions], IndicesTensor.DimensionCount, 0) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(1) /* coordinate */,
-    DMLOPS_LET_LIST, 2 /* picked */, DMLOPS_ALIGN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_UINT, DMLOPS_AT(Axis),
-        DMLOPS_ADD, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(IndexDimensions), DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0),
-    /* index: normalize_index(IndicesTensor[picked], InputTensor.Sizes[Axis]) */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(16) /* picked */,
-    DMLOPS_LET, 17 /* index */, DMLOPS_FOLLOW, DMLOPS_LIST, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(Axis),
-    /* target: coordinate[:Axis] + [index] + coordinate[Axis + IndexDimensions:] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(1) /* coordinate */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(36) /* index */,
-    DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis),
-        DMLOPS_ITEMS, 1, DMLOPS_SLOT(17) /* index */, DMLOPS_REST, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_UINT,
-        DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
 };
 #undef DMLOPS_AT
 
@@ -9991,7 +9967,7 @@ static const dmlops_shader_tensor dmlops_rnn_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RNN_OPERATOR_DESC, member)
 static const uint8_t dmlops_rnn_inputs[] = {
     /* Number: [1, RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
@@ -10006,8 +9982,8 @@ static const uint8_t dmlops_rnn_inputs[] = {
         DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 0,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
@@ -10064,19 +10040,19 @@ static const uint8_t dmlops_lstm_inputs[] = {
     DMLOPS_LET, 16 /* Number */, DMLOPS_MULTIPLY, DMLOPS_SMALL(4), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
     /* InputSizesEntry: [InputTensor.Sizes[1] + 1, RecurrenceTensor.Sizes[1], InputTensor.Sizes[2], RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 1 /* InputSizesEntry */, DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+    DMLOPS_LET_LIST, 0 /* InputSizesEntry */, DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     /* Number2: [4, RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(4), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+    DMLOPS_LET_LIST, 1 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(4), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* Number */,
     DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
@@ -10085,8 +10061,8 @@ static const uint8_t dmlops_lstm_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE,
         DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
@@ -10142,28 +10118,28 @@ static const uint8_t dmlops_gru_inputs[] = {
     DMLOPS_LET, 16 /* Number */, DMLOPS_MULTIPLY, DMLOPS_SMALL(3), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
     /* InputSizesEntry: [InputTensor.Sizes[1] + 1, RecurrenceTensor.Sizes[1], InputTensor.Sizes[2], RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 1 /* InputSizesEntry */, DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+    DMLOPS_LET_LIST, 0 /* InputSizesEntry */, DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     /* Number2: [3, RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+    DMLOPS_LET_LIST, 1 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(3),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* Number */,
     DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
         DMLOPS_SLOT(16) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
     DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
@@ -10523,13 +10499,14 @@ static const dmlops_shader_tensor dmlops_scatter_elements_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_elements_inputs[] = {
+    /* Number: [n + 1 for n in range(UpdatesTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(UpdatesTensor),
+        DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.moved), DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT,
+        DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.picked), DMLOPS_LIST, 0,
     DMLOPS_DONE,
-    /* index: normalize_index(IndicesTensor[at], OutputTensor.Sizes[Axis]) */
-    DMLOPS_LET, 16 /* index */, DMLOPS_FOLLOW, DMLOPS_LIST, 0, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_UINT,
-        DMLOPS_AT(Axis),
-    /* target: replace(at, Axis, index) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(1) /* index */,
-    DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SLOT(16) /* index */,
 };
 #undef DMLOPS_AT
 
@@ -10833,13 +10810,14 @@ static const dmlops_shader_tensor dmlops_gather_elements_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_elements_inputs[] = {
+    /* Number: [n + 1 for n in range(OutputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.moved), DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT,
+        DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.picked), DMLOPS_LIST, 0,
     DMLOPS_DONE,
-    /* index: normalize_index(IndicesTensor[at], InputTensor.Sizes[Axis]) */
-    DMLOPS_LET, 16 /* index */, DMLOPS_FOLLOW, DMLOPS_LIST, 0, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(Axis),
-    /* target: replace(at, Axis, index) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(1) /* index */,
-    DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SLOT(16) /* index */,
 };
 #undef DMLOPS_AT
 
@@ -10850,33 +10828,28 @@ static const dmlops_shader_tensor dmlops_gather_nd_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd_inputs[] = {
-    DMLOPS_DONE,
-    /* IndexTupleSize: IndicesTensor.Sizes[-1] */
-    DMLOPS_LET, 17 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
+    DMLOPS_LET, 16 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* coordinate: align(at, min(IndicesDimensionCount - 1 + InputDimensionCount - IndexTupleSize, 15), 0) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
-    DMLOPS_LET_LIST, 2 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_ADD,
-        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
-    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
-    DMLOPS_LET, 19 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    /* indexed: [normalize_index(IndicesTensor[align(coordinate[:IndicesDimensionCount - 1] + [j], IndicesTensor.DimensionCount, 0)], InputTensor.Sizes[InputStart + j]) for j in range(min(IndexTupleSize, 8))] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(9) /* coordinate */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(30) /* InputStart */,
-    DMLOPS_LET_LIST, 1 /* indexed */, DMLOPS_EACH, 1 /* j */, DMLOPS_SMALL(0), DMLOPS_MIN,
-        DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(8), DMLOPS_TURN(22), DMLOPS_FOLLOW, DMLOPS_ALIGN,
-        DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 2, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SLOT(1) /* j */, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(19) /* InputStart */, DMLOPS_SLOT(1) /* j */,
-    /* target: align(indexed + coordinate[IndicesDimensionCount - 1:], InputTensor.DimensionCount, 0) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(37) /* indexed */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(9) /* coordinate */,
-    DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_LIST, 2, DMLOPS_SUBTRACT, DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], min(IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 15), 0) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
+    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1), DMLOPS_MIN,
+        DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
+        DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(16) /* IndicesSizesEntry */,
+        DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* align */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.moved), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_MIN, DMLOPS_SLOT(16) /* IndicesSizesEntry */, DMLOPS_SMALL(8), DMLOPS_TURN(11),
+        DMLOPS_SUBTRACT, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0,
+        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.picked), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_SLICE,
+        DMLOPS_LIST, 0, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
+        DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_RANK, DMLOPS_AT(IndicesTensor),
+        DMLOPS_SMALL(0),
+    DMLOPS_DONE,
 };
 #undef DMLOPS_AT
 
@@ -10888,33 +10861,27 @@ static const dmlops_shader_tensor dmlops_scatter_nd_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_nd_inputs[] = {
-    DMLOPS_DONE,
-    /* IndexTupleSize: IndicesTensor.Sizes[-1] */
-    DMLOPS_LET, 17 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
+    DMLOPS_LET, 16 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* scattered: align(at, min(IndicesDimensionCount - 1 + InputDimensionCount - IndexTupleSize, 15), 0) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
-    DMLOPS_LET_LIST, 2 /* scattered */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_ADD,
-        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
-    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
-    DMLOPS_LET, 19 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    /* indexed: [normalize_index(IndicesTensor[align(scattered[:IndicesDimensionCount - 1] + [j], IndicesTensor.DimensionCount, 0)], OutputTensor.Sizes[InputStart + j]) for j in range(min(IndexTupleSize, 8))] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(9) /* scattered */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(30) /* InputStart */,
-    DMLOPS_LET_LIST, 1 /* indexed */, DMLOPS_EACH, 1 /* j */, DMLOPS_SMALL(0), DMLOPS_MIN,
-        DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(8), DMLOPS_TURN(22), DMLOPS_FOLLOW, DMLOPS_ALIGN,
-        DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 2, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SLOT(1) /* j */, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
-        DMLOPS_SLOT(19) /* InputStart */, DMLOPS_SLOT(1) /* j */,
-    /* target: align(indexed + scattered[IndicesDimensionCount - 1:], OutputTensor.DimensionCount, 0) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(37) /* indexed */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(9) /* scattered */,
-    DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_LIST, 2, DMLOPS_SUBTRACT, DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+    /* align: align([n + 1 for n in range(UpdatesTensor.DimensionCount)], min(IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 15), 0) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
+    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(UpdatesTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1), DMLOPS_MIN,
+        DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
+        DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(16) /* IndicesSizesEntry */,
+        DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* align */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.moved), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_MIN, DMLOPS_SLOT(16) /* IndicesSizesEntry */, DMLOPS_SMALL(8), DMLOPS_TURN(11),
+        DMLOPS_SUBTRACT, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0,
+        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.picked), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST,
+        0, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1),
+        DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
 };
 #undef DMLOPS_AT
 
@@ -11311,7 +11278,7 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_LET, 16 /* InputSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(GroupCount),
     /* Number: [1 for d in range(InputTensor.DimensionCount - 2)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
         DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
@@ -11349,7 +11316,7 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 0,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
@@ -11360,7 +11327,7 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_LIST, 0,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11407,7 +11374,7 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_LET, 16 /* InputSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(GroupCount),
     /* Number: [1 for d in range(InputTensor.DimensionCount - 2)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
         DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
@@ -11447,7 +11414,7 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 0,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
@@ -11458,7 +11425,7 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_LIST, 0,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11882,13 +11849,13 @@ static const dmlops_shader_tensor dmlops_roi_align_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align_inputs[] = {
     /* ROISizesEntry: [ROITensor.Sizes[-2], 2] */
-    DMLOPS_LET_LIST, 1 /* ROISizesEntry */, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT,
+    DMLOPS_LET_LIST, 0 /* ROISizesEntry */, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2), DMLOPS_SMALL(2),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
@@ -11916,35 +11883,29 @@ static const dmlops_shader_tensor dmlops_gather_nd1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd1_inputs[] = {
-    DMLOPS_DONE,
-    /* IndexTupleSize: IndicesTensor.Sizes[-1] */
-    DMLOPS_LET, 17 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
+    DMLOPS_LET, 17 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* coordinate: align(at, min(IndicesDimensionCount - 1 + InputDimensionCount - BatchDimensionCount - IndexTupleSize, 15), 0) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
-    DMLOPS_LET_LIST, 1 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_SUBTRACT,
-        DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount), DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount),
-        DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
-    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
-    DMLOPS_LET, 19 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_AT(InputDimensionCount),
-    /* indexed: [normalize_index(IndicesTensor[align(coordinate[:IndicesDimensionCount - 1] + [j], IndicesTensor.DimensionCount, 0)], InputTensor.Sizes[InputStart + BatchDimensionCount + j]) for j in range(min(IndexTupleSize, 8))] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(9) /* coordinate */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(33) /* InputStart */,
-    DMLOPS_LET_LIST, 2 /* indexed */, DMLOPS_EACH, 1 /* j */, DMLOPS_SMALL(0), DMLOPS_MIN,
-        DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(8), DMLOPS_TURN(25), DMLOPS_FOLLOW, DMLOPS_ALIGN,
-        DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SLOT(1) /* j */, DMLOPS_RANK,
-        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_ADD,
-        DMLOPS_SLOT(19) /* InputStart */, DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(1) /* j */,
-    /* target: align(coordinate[:BatchDimensionCount] + indexed + coordinate[IndicesDimensionCount - 1:], InputTensor.DimensionCount, 0) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(9) /* coordinate */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(40) /* indexed */,
-    DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(BatchDimensionCount), DMLOPS_LIST, 2, DMLOPS_REST, DMLOPS_LIST, 1, DMLOPS_SUBTRACT, DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], min(IndicesDimensionCount - 1 + InputDimensionCount - BatchDimensionCount - IndicesSizesEntry, 15), 0) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
+    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1), DMLOPS_MIN,
+        DMLOPS_SUBTRACT, DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_UINT,
+        DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(17) /* IndicesSizesEntry */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(8) /* align */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.moved), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE,
+        DMLOPS_LIST, 0, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_EACH, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_MIN, DMLOPS_SLOT(17) /* IndicesSizesEntry */, DMLOPS_SMALL(8), DMLOPS_TURN(11),
+        DMLOPS_SUBTRACT, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0,
+        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.picked), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_SLICE,
+        DMLOPS_LIST, 0, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
+        DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_RANK, DMLOPS_AT(IndicesTensor),
+        DMLOPS_SMALL(0),
+    DMLOPS_DONE,
 };
 #undef DMLOPS_AT
 
@@ -12180,13 +12141,13 @@ static const dmlops_shader_tensor dmlops_roi_align1_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align1_inputs[] = {
     /* ROISizesEntry: [ROITensor.Sizes[-2], 2] */
-    DMLOPS_LET_LIST, 1 /* ROISizesEntry */, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT,
+    DMLOPS_LET_LIST, 0 /* ROISizesEntry */, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2), DMLOPS_SMALL(2),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
@@ -12249,19 +12210,19 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
         DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
     /* ROISizesEntry2: [ROISizesEntry, 2] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
-    DMLOPS_LET_LIST, 1 /* ROISizesEntry2 */, DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* ROISizesEntry */, DMLOPS_SMALL(2),
+    DMLOPS_LET_LIST, 0 /* ROISizesEntry2 */, DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* ROISizesEntry */, DMLOPS_SMALL(2),
     /* InputGradientSizesEntry: InputGradientTensor.Sizes[1 + 2] */
     DMLOPS_LET, 18 /* InputGradientSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_ADD,
         DMLOPS_SMALL(1), DMLOPS_SMALL(2),
     /* ROISizesEntry3: [ROISizesEntry] + InputGradientTensor.Sizes[2:] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
-    DMLOPS_LET_LIST, 2 /* ROISizesEntry3 */, DMLOPS_JOIN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(17) /* ROISizesEntry */,
+    DMLOPS_LET_LIST, 1 /* ROISizesEntry3 */, DMLOPS_JOIN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(17) /* ROISizesEntry */,
         DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor), DMLOPS_SMALL(2),
     DMLOPS_NEED, 0, DMLOPS_PLACE(8) /* ROISizesEntry2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 3, DMLOPS_SLOT(17) /* ROISizesEntry */,
         DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_SMALL(2), DMLOPS_SELECT, DMLOPS_GIVEN,
@@ -12280,7 +12241,7 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SMALL(1),
     DMLOPS_NEED, 3, DMLOPS_PLACE(25) /* ROISizesEntry3 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
@@ -12303,7 +12264,7 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
         DMLOPS_SMALL(2) /* AVERAGE */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
         DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, terms), DMLOPS_LIST, 2,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, terms), DMLOPS_LIST, 1,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12643,7 +12604,7 @@ static const dmlops_shader_tensor dmlops_multihead_attention_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention_inputs[] = {
     /* Query: align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0] */
-    DMLOPS_LET_LIST, 1 /* Query */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
+    DMLOPS_LET_LIST, 0 /* Query */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
         DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
         DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
@@ -12655,13 +12616,13 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_SMALL(0), DMLOPS_SMALL(0),
     /* QueryEntry: Query[0] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
-    DMLOPS_LET, 16 /* QueryEntry */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(0),
+    DMLOPS_LET, 16 /* QueryEntry */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
     /* QueryEntry2: Query[1] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
-    DMLOPS_LET, 18 /* QueryEntry2 */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(1),
+    DMLOPS_LET, 18 /* QueryEntry2 */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
     /* QueryEntry3: Query[2] // HeadCount */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
-    DMLOPS_LET, 19 /* QueryEntry3 */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(2), DMLOPS_UINT,
+    DMLOPS_LET, 19 /* QueryEntry3 */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
         DMLOPS_AT(HeadCount),
     /* PastKey: PastKeyTensor.Sizes[-2] if present(PastKeyTensor) else 0 */
     DMLOPS_LET, 21 /* PastKey */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
@@ -12688,18 +12649,18 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* QueryEntry3 */,
     /* HeadCount: [HeadCount, QueryEntry3] */
     DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
-    DMLOPS_LET_LIST, 2 /* HeadCount */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+    DMLOPS_LET_LIST, 1 /* HeadCount */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_SLOT(19) /* QueryEntry3 */,
     /* Key2: [Key] */
     DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
-    DMLOPS_LET_LIST, 3 /* Key2 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(22) /* Key */,
+    DMLOPS_LET_LIST, 2 /* Key2 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(22) /* Key */,
     /* HeadCount2: [HeadCount, Value] */
     DMLOPS_NEED, 7, DMLOPS_PLACE(139) /* Value */,
-    DMLOPS_LET_LIST, 4 /* HeadCount2 */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+    DMLOPS_LET_LIST, 3 /* HeadCount2 */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_SLOT(23) /* Value */,
     /* min: [min(PastKey, PastKey)] */
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
-    DMLOPS_LET_LIST, 5 /* min */, DMLOPS_ITEMS, 1, DMLOPS_MIN, DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_LET_LIST, 4 /* min */, DMLOPS_ITEMS, 1, DMLOPS_MIN, DMLOPS_SLOT(21) /* PastKey */,
         DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
     DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
@@ -12715,15 +12676,15 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
         DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(18) /* QueryEntry2 */, DMLOPS_SLOT(23) /* Value */,
     DMLOPS_NEED, 8, DMLOPS_PLACE(175) /* HeadCount */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_NEED, 9, DMLOPS_PLACE(186) /* Key2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_NEED, 10, DMLOPS_PLACE(195) /* HeadCount2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 4,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 4,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
@@ -12807,7 +12768,7 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
         DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
         DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_LIST, 3,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_LIST, 2,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(9), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
@@ -12826,7 +12787,7 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
     DMLOPS_NEED, 11, DMLOPS_PLACE(206) /* min */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.limits), DMLOPS_LIST, 5,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.limits), DMLOPS_LIST, 4,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_stored.tensor), DMLOPS_SMALL(12),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
         DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
@@ -12878,7 +12839,7 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
         DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
         DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 3,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 2,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(10), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.first), DMLOPS_JOIN, DMLOPS_ALIGN,
@@ -12896,7 +12857,7 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
         DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
         DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.limits), DMLOPS_LIST, 5,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.limits), DMLOPS_LIST, 4,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_stored.tensor), DMLOPS_SMALL(13),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
         DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
@@ -12929,7 +12890,7 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
         DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
         DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.limits), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.limits), DMLOPS_LIST, 3,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13280,7 +13241,7 @@ static const dmlops_shader_tensor dmlops_multihead_attention1_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention1_inputs[] = {
     /* Query: align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0] */
-    DMLOPS_LET_LIST, 1 /* Query */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
+    DMLOPS_LET_LIST, 0 /* Query */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
         DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
         DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
@@ -13292,13 +13253,13 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_SMALL(0), DMLOPS_SMALL(0),
     /* QueryEntry: Query[0] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
-    DMLOPS_LET, 16 /* QueryEntry */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(0),
+    DMLOPS_LET, 16 /* QueryEntry */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(0),
     /* QueryEntry2: Query[1] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
-    DMLOPS_LET, 18 /* QueryEntry2 */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(1),
+    DMLOPS_LET, 18 /* QueryEntry2 */, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(1),
     /* QueryEntry3: Query[2] // QueryHeadCount */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
-    DMLOPS_LET, 19 /* QueryEntry3 */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(2), DMLOPS_UINT,
+    DMLOPS_LET, 19 /* QueryEntry3 */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SMALL(2), DMLOPS_UINT,
         DMLOPS_AT(QueryHeadCount),
     /* PastKey: PastKeyTensor.Sizes[-2] if present(PastKeyTensor) else 0 */
     DMLOPS_LET, 21 /* PastKey */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_SIZE,
@@ -13328,14 +13289,14 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* QueryEntry3 */,
     /* Key2: [Key] */
     DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
-    DMLOPS_LET_LIST, 2 /* Key2 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(22) /* Key */,
+    DMLOPS_LET_LIST, 1 /* Key2 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(22) /* Key */,
     /* QueryHeadCount: [QueryHeadCount, Value] */
     DMLOPS_NEED, 7, DMLOPS_PLACE(152) /* Value */,
-    DMLOPS_LET_LIST, 3 /* QueryHeadCount */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+    DMLOPS_LET_LIST, 2 /* QueryHeadCount */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
         DMLOPS_SLOT(23) /* Value */,
     /* min: [min(PastKey, PastKey)] */
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
-    DMLOPS_LET_LIST, 4 /* min */, DMLOPS_ITEMS, 1, DMLOPS_MIN, DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_LET_LIST, 3 /* min */, DMLOPS_ITEMS, 1, DMLOPS_MIN, DMLOPS_SLOT(21) /* PastKey */,
         DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
     DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
@@ -13356,7 +13317,7 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
         DMLOPS_SLOT(19) /* QueryEntry3 */,
     DMLOPS_NEED, 8, DMLOPS_PLACE(188) /* Key2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
         DMLOPS_SLOT(19) /* QueryEntry3 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
@@ -13364,7 +13325,7 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
         DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
     DMLOPS_NEED, 9, DMLOPS_PLACE(197) /* QueryHeadCount */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT,
         DMLOPS_SLOT(20) /* PastSequenceLengths */, DMLOPS_SLOT(22) /* Key */,
@@ -13459,7 +13420,7 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
         DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
         DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_LIST, 2,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_LIST, 1,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(9), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
@@ -13479,7 +13440,7 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
         DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
     DMLOPS_NEED, 10, DMLOPS_PLACE(208) /* min */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.limits), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.limits), DMLOPS_LIST, 3,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_stored.tensor), DMLOPS_SMALL(13),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
         DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
@@ -13532,7 +13493,7 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
         DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
         DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 2,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 1,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(10), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
@@ -13551,7 +13512,7 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
         DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
         DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.limits), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.limits), DMLOPS_LIST, 3,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_stored.tensor), DMLOPS_SMALL(14),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
         DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
@@ -13584,7 +13545,7 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
         DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
         DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.limits), DMLOPS_LIST, 3,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.limits), DMLOPS_LIST, 2,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13831,359 +13792,359 @@ static const uint8_t dmlops_unfold_inputs[] = {
 /* In the order of dmlops_operators. */
 static const dmlops_inputs dmlops_all_inputs[] = {
     {"element_wise_identity.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_identity_members,
-     dmlops_element_wise_identity_tensors, dmlops_element_wise_identity_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_identity_tensors, dmlops_element_wise_identity_inputs, 0, 2, -1, -1, -1},
     {"element_wise_abs.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_abs_members,
-     dmlops_element_wise_abs_tensors, dmlops_element_wise_abs_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_abs_tensors, dmlops_element_wise_abs_inputs, 0, 2, -1, -1, -1},
     {"element_wise_acos.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_acos_members,
-     dmlops_element_wise_acos_tensors, dmlops_element_wise_acos_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_acos_tensors, dmlops_element_wise_acos_inputs, 0, 2, -1, -1, -1},
     {"element_wise_add.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_add_members,
-     dmlops_element_wise_add_tensors, dmlops_element_wise_add_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_add_tensors, dmlops_element_wise_add_inputs, 0, 3, -1, -1, -1},
     {"element_wise_asin.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_asin_members,
-     dmlops_element_wise_asin_tensors, dmlops_element_wise_asin_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_asin_tensors, dmlops_element_wise_asin_inputs, 0, 2, -1, -1, -1},
     {"element_wise_atan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_atan_members,
-     dmlops_element_wise_atan_tensors, dmlops_element_wise_atan_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_atan_tensors, dmlops_element_wise_atan_inputs, 0, 2, -1, -1, -1},
     {"element_wise_ceil.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_ceil_members,
-     dmlops_element_wise_ceil_tensors, dmlops_element_wise_ceil_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_ceil_tensors, dmlops_element_wise_ceil_inputs, 0, 2, -1, -1, -1},
     {"element_wise_clip.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_clip_members,
-     dmlops_element_wise_clip_tensors, dmlops_element_wise_clip_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_clip_tensors, dmlops_element_wise_clip_inputs, 0, 2, -1, -1, -1},
     {"element_wise_cos.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_cos_members,
-     dmlops_element_wise_cos_tensors, dmlops_element_wise_cos_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_cos_tensors, dmlops_element_wise_cos_inputs, 0, 2, -1, -1, -1},
     {"element_wise_divide.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_divide_members,
-     dmlops_element_wise_divide_tensors, dmlops_element_wise_divide_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_divide_tensors, dmlops_element_wise_divide_inputs, 0, 3, -1, -1, -1},
     {"element_wise_exp.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_exp_members,
-     dmlops_element_wise_exp_tensors, dmlops_element_wise_exp_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_exp_tensors, dmlops_element_wise_exp_inputs, 0, 2, -1, -1, -1},
     {"element_wise_floor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_floor_members,
-     dmlops_element_wise_floor_tensors, dmlops_element_wise_floor_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_floor_tensors, dmlops_element_wise_floor_inputs, 0, 2, -1, -1, -1},
     {"element_wise_log.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_log_members,
-     dmlops_element_wise_log_tensors, dmlops_element_wise_log_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_log_tensors, dmlops_element_wise_log_inputs, 0, 2, -1, -1, -1},
     {"element_wise_logical_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_and_members,
-     dmlops_element_wise_logical_and_tensors, dmlops_element_wise_logical_and_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_logical_and_tensors, dmlops_element_wise_logical_and_inputs, 0, 3, -1, -1, -1},
     {"element_wise_logical_equals.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_equals_members,
-     dmlops_element_wise_logical_equals_tensors, dmlops_element_wise_logical_equals_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_logical_equals_tensors, dmlops_element_wise_logical_equals_inputs, 0, 3, -1, -1, -1},
     {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_greater_than_members,
-     dmlops_element_wise_logical_greater_than_tensors, dmlops_element_wise_logical_greater_than_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_logical_greater_than_tensors, dmlops_element_wise_logical_greater_than_inputs, 0, 3, -1, -1, -1},
     {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_less_than_members,
-     dmlops_element_wise_logical_less_than_tensors, dmlops_element_wise_logical_less_than_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_logical_less_than_tensors, dmlops_element_wise_logical_less_than_inputs, 0, 3, -1, -1, -1},
     {"element_wise_logical_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_logical_not_members,
-     dmlops_element_wise_logical_not_tensors, dmlops_element_wise_logical_not_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_logical_not_tensors, dmlops_element_wise_logical_not_inputs, 0, 2, -1, -1, -1},
     {"element_wise_logical_or.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_or_members,
-     dmlops_element_wise_logical_or_tensors, dmlops_element_wise_logical_or_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_logical_or_tensors, dmlops_element_wise_logical_or_inputs, 0, 3, -1, -1, -1},
     {"element_wise_logical_xor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_xor_members,
-     dmlops_element_wise_logical_xor_tensors, dmlops_element_wise_logical_xor_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_logical_xor_tensors, dmlops_element_wise_logical_xor_inputs, 0, 3, -1, -1, -1},
     {"element_wise_max.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_max_members,
-     dmlops_element_wise_max_tensors, dmlops_element_wise_max_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_max_tensors, dmlops_element_wise_max_inputs, 0, 3, -1, -1, -1},
     {"element_wise_mean.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_mean_members,
-     dmlops_element_wise_mean_tensors, dmlops_element_wise_mean_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_mean_tensors, dmlops_element_wise_mean_inputs, 0, 3, -1, -1, -1},
     {"element_wise_min.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_min_members,
-     dmlops_element_wise_min_tensors, dmlops_element_wise_min_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_min_tensors, dmlops_element_wise_min_inputs, 0, 3, -1, -1, -1},
     {"element_wise_multiply.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_multiply_members,
-     dmlops_element_wise_multiply_tensors, dmlops_element_wise_multiply_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_multiply_tensors, dmlops_element_wise_multiply_inputs, 0, 3, -1, -1, -1},
     {"element_wise_pow.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_pow_shader, dmlops_element_wise_pow_members,
-     dmlops_element_wise_pow_tensors, dmlops_element_wise_pow_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_pow_tensors, dmlops_element_wise_pow_inputs, 0, 3, -1, -1, -1},
     {"element_wise_constant_pow.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_constant_pow_members,
-     dmlops_element_wise_constant_pow_tensors, dmlops_element_wise_constant_pow_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_constant_pow_tensors, dmlops_element_wise_constant_pow_inputs, 0, 2, -1, -1, -1},
     {"element_wise_recip.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_recip_members,
-     dmlops_element_wise_recip_tensors, dmlops_element_wise_recip_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_recip_tensors, dmlops_element_wise_recip_inputs, 0, 2, -1, -1, -1},
     {"element_wise_sin.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_sin_members,
-     dmlops_element_wise_sin_tensors, dmlops_element_wise_sin_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_sin_tensors, dmlops_element_wise_sin_inputs, 0, 2, -1, -1, -1},
     {"element_wise_sqrt.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_sqrt_members,
-     dmlops_element_wise_sqrt_tensors, dmlops_element_wise_sqrt_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_sqrt_tensors, dmlops_element_wise_sqrt_inputs, 0, 2, -1, -1, -1},
     {"element_wise_subtract.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_subtract_members,
-     dmlops_element_wise_subtract_tensors, dmlops_element_wise_subtract_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_subtract_tensors, dmlops_element_wise_subtract_inputs, 0, 3, -1, -1, -1},
     {"element_wise_tan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_tan_members,
-     dmlops_element_wise_tan_tensors, dmlops_element_wise_tan_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_tan_tensors, dmlops_element_wise_tan_inputs, 0, 2, -1, -1, -1},
     {"element_wise_threshold.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_threshold_members,
-     dmlops_element_wise_threshold_tensors, dmlops_element_wise_threshold_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_threshold_tensors, dmlops_element_wise_threshold_inputs, 0, 2, -1, -1, -1},
     {"element_wise_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantize_linear_shader, dmlops_element_wise_quantize_linear_members,
-     dmlops_element_wise_quantize_linear_tensors, dmlops_element_wise_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_element_wise_quantize_linear_tensors, dmlops_element_wise_quantize_linear_inputs, 0, 4, -1, -1, -1},
     {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantize_linear_shader, dmlops_element_wise_dequantize_linear_members,
-     dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_inputs, 0, 4, -1, -1, -1},
     {"activation_elu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_elu_members,
-     dmlops_activation_elu_tensors, dmlops_activation_elu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_elu_tensors, dmlops_activation_elu_inputs, 0, 2, -1, -1, -1},
     {"activation_hardmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax_members,
-     dmlops_activation_hardmax_tensors, dmlops_activation_hardmax_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_hardmax_tensors, dmlops_activation_hardmax_inputs, 0, 2, -1, -1, -1},
     {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_hard_sigmoid_members,
-     dmlops_activation_hard_sigmoid_tensors, dmlops_activation_hard_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_hard_sigmoid_tensors, dmlops_activation_hard_sigmoid_inputs, 0, 2, -1, -1, -1},
     {"activation_identity.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_identity_members,
-     dmlops_activation_identity_tensors, dmlops_activation_identity_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_identity_tensors, dmlops_activation_identity_inputs, 0, 2, -1, -1, -1},
     {"activation_leaky_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_leaky_relu_members,
-     dmlops_activation_leaky_relu_tensors, dmlops_activation_leaky_relu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_leaky_relu_tensors, dmlops_activation_leaky_relu_inputs, 0, 2, -1, -1, -1},
     {"activation_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_linear_members,
-     dmlops_activation_linear_tensors, dmlops_activation_linear_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_linear_tensors, dmlops_activation_linear_inputs, 0, 2, -1, -1, -1},
     {"activation_log_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_log_softmax_members,
-     dmlops_activation_log_softmax_tensors, dmlops_activation_log_softmax_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_log_softmax_tensors, dmlops_activation_log_softmax_inputs, 0, 2, -1, -1, -1},
     {"activation_parameterized_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_activation_parameterized_relu_members,
-     dmlops_activation_parameterized_relu_tensors, dmlops_activation_parameterized_relu_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_activation_parameterized_relu_tensors, dmlops_activation_parameterized_relu_inputs, 0, 3, -1, -1, -1},
     {"activation_parametric_softplus.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_parametric_softplus_members,
-     dmlops_activation_parametric_softplus_tensors, dmlops_activation_parametric_softplus_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_parametric_softplus_tensors, dmlops_activation_parametric_softplus_inputs, 0, 2, -1, -1, -1},
     {"activation_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_relu_members,
-     dmlops_activation_relu_tensors, dmlops_activation_relu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_relu_tensors, dmlops_activation_relu_inputs, 0, 2, -1, -1, -1},
     {"activation_scaled_elu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_scaled_elu_members,
-     dmlops_activation_scaled_elu_tensors, dmlops_activation_scaled_elu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_scaled_elu_tensors, dmlops_activation_scaled_elu_inputs, 0, 2, -1, -1, -1},
     {"activation_scaled_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_scaled_tanh_members,
-     dmlops_activation_scaled_tanh_tensors, dmlops_activation_scaled_tanh_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_scaled_tanh_tensors, dmlops_activation_scaled_tanh_inputs, 0, 2, -1, -1, -1},
     {"activation_sigmoid.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_sigmoid_members,
-     dmlops_activation_sigmoid_tensors, dmlops_activation_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_sigmoid_tensors, dmlops_activation_sigmoid_inputs, 0, 2, -1, -1, -1},
     {"activation_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_softmax_members,
-     dmlops_activation_softmax_tensors, dmlops_activation_softmax_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_softmax_tensors, dmlops_activation_softmax_inputs, 0, 2, -1, -1, -1},
     {"activation_softplus.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_softplus_members,
-     dmlops_activation_softplus_tensors, dmlops_activation_softplus_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_softplus_tensors, dmlops_activation_softplus_inputs, 0, 2, -1, -1, -1},
     {"activation_softsign.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_softsign_members,
-     dmlops_activation_softsign_tensors, dmlops_activation_softsign_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_softsign_tensors, dmlops_activation_softsign_inputs, 0, 2, -1, -1, -1},
     {"activation_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_tanh_members,
-     dmlops_activation_tanh_tensors, dmlops_activation_tanh_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_tanh_tensors, dmlops_activation_tanh_inputs, 0, 2, -1, -1, -1},
     {"activation_thresholded_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_thresholded_relu_members,
-     dmlops_activation_thresholded_relu_tensors, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_thresholded_relu_tensors, dmlops_activation_thresholded_relu_inputs, 0, 2, -1, -1, -1},
     {"convolution.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_shader, dmlops_convolution_members,
-     dmlops_convolution_tensors, dmlops_convolution_inputs, 8, 0, 4, -1, 13, 3},
+     dmlops_convolution_tensors, dmlops_convolution_inputs, 8, 4, -1, 13, 3},
     {"gemm.hlsl", dmlops_plan_with_Definition, &dmlops_gemm_shader, dmlops_gemm_members,
-     dmlops_gemm_tensors, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
+     dmlops_gemm_tensors, dmlops_gemm_inputs, 26, 4, -1, 8, 3},
     {"reduce.hlsl", dmlops_plan_with_Definition, &dmlops_reduce_shader, dmlops_reduce_members,
-     dmlops_reduce_tensors, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_reduce_tensors, dmlops_reduce_inputs, 0, 2, -1, -1, -1},
     {"average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
-     dmlops_average_pooling_tensors, dmlops_average_pooling_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_average_pooling_tensors, dmlops_average_pooling_inputs, 0, 2, -1, -1, -1},
     {"lp_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
-     dmlops_lp_pooling_tensors, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_lp_pooling_tensors, dmlops_lp_pooling_inputs, 0, 2, -1, -1, -1},
     {"max_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_max_pooling_members,
-     dmlops_max_pooling_tensors, dmlops_max_pooling_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_max_pooling_tensors, dmlops_max_pooling_inputs, 0, 2, -1, -1, -1},
     {"roi_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_roi_pooling_shader, dmlops_roi_pooling_members,
-     dmlops_roi_pooling_tensors, dmlops_roi_pooling_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_roi_pooling_tensors, dmlops_roi_pooling_inputs, 0, 3, -1, -1, -1},
     {"slice.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice_members,
-     dmlops_slice_tensors, dmlops_slice_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_slice_tensors, dmlops_slice_inputs, 0, 2, -1, -1, -1},
     {"cast.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_cast_members,
-     dmlops_cast_tensors, dmlops_cast_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_cast_tensors, dmlops_cast_inputs, 0, 2, -1, -1, -1},
     {"split.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_split_members,
-     dmlops_split_tensors, dmlops_split_inputs, 0, 0, 2, 2, -1, -1},
+     dmlops_split_tensors, dmlops_split_inputs, 0, 2, 2, -1, -1},
     {"join.hlsl", dmlops_plan_with_Definition, &dmlops_join_shader, dmlops_join_members,
-     dmlops_join_tensors, dmlops_join_inputs, 0, 0, 2, 1, -1, -1},
+     dmlops_join_tensors, dmlops_join_inputs, 0, 2, 1, -1, -1},
     {"padding.hlsl", dmlops_plan_with_Definition, &dmlops_padding_shader, dmlops_padding_members,
-     dmlops_padding_tensors, dmlops_padding_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_padding_tensors, dmlops_padding_inputs, 0, 2, -1, -1, -1},
     {"value_scale_2d.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_value_scale_2d_members,
-     dmlops_value_scale_2d_tensors, dmlops_value_scale_2d_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_value_scale_2d_tensors, dmlops_value_scale_2d_inputs, 0, 2, -1, -1, -1},
     {"upsample_2d.hlsl", dmlops_plan_with_Definition, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
-     dmlops_upsample_2d_tensors, dmlops_upsample_2d_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_upsample_2d_tensors, dmlops_upsample_2d_inputs, 0, 2, -1, -1, -1},
     {"gather.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_members,
-     dmlops_gather_tensors, dmlops_gather_inputs, 0, 49, 3, -1, -1, -1},
+     dmlops_gather_tensors, dmlops_gather_inputs, 23, 3, -1, -1, -1},
     {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_space_to_depth_members,
-     dmlops_space_to_depth_tensors, dmlops_space_to_depth_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_space_to_depth_tensors, dmlops_space_to_depth_inputs, 0, 2, -1, -1, -1},
     {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_depth_to_space_members,
-     dmlops_depth_to_space_tensors, dmlops_depth_to_space_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_depth_to_space_tensors, dmlops_depth_to_space_inputs, 0, 2, -1, -1, -1},
     {"tile.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_tile_members,
-     dmlops_tile_tensors, dmlops_tile_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_tile_tensors, dmlops_tile_inputs, 0, 2, -1, -1, -1},
     {"top_k.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k_members,
-     dmlops_top_k_tensors, dmlops_top_k_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_top_k_tensors, dmlops_top_k_inputs, 0, 3, -1, -1, -1},
     {"batch_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_shader, dmlops_batch_normalization_members,
-     dmlops_batch_normalization_tensors, dmlops_batch_normalization_inputs, 0, 0, 6, -1, -1, -1},
+     dmlops_batch_normalization_tensors, dmlops_batch_normalization_inputs, 0, 6, -1, -1, -1},
     {"mean_variance_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization_members,
-     dmlops_mean_variance_normalization_tensors, dmlops_mean_variance_normalization_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_mean_variance_normalization_tensors, dmlops_mean_variance_normalization_inputs, 0, 4, -1, -1, -1},
     {"local_response_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_shader, dmlops_local_response_normalization_members,
-     dmlops_local_response_normalization_tensors, dmlops_local_response_normalization_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_local_response_normalization_tensors, dmlops_local_response_normalization_inputs, 0, 2, -1, -1, -1},
     {"lp_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_lp_normalization_members,
-     dmlops_lp_normalization_tensors, dmlops_lp_normalization_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_lp_normalization_tensors, dmlops_lp_normalization_inputs, 0, 2, -1, -1, -1},
     {"rnn.hlsl", dmlops_plan_with_Definition, &dmlops_rnn_shader, dmlops_rnn_members,
-     dmlops_rnn_tensors, dmlops_rnn_inputs, 8, 0, 8, -1, -1, -1},
+     dmlops_rnn_tensors, dmlops_rnn_inputs, 8, 8, -1, -1, -1},
     {"lstm.hlsl", dmlops_plan_with_Definition, &dmlops_lstm_shader, dmlops_lstm_members,
-     dmlops_lstm_tensors, dmlops_lstm_inputs, 33, 0, 11, -1, -1, -1},
+     dmlops_lstm_tensors, dmlops_lstm_inputs, 33, 11, -1, -1, -1},
     {"gru.hlsl", dmlops_plan_with_Definition, &dmlops_gru_shader, dmlops_gru_members,
-     dmlops_gru_tensors, dmlops_gru_inputs, 33, 0, 8, -1, -1, -1},
+     dmlops_gru_tensors, dmlops_gru_inputs, 33, 8, -1, -1, -1},
     {"element_wise_sign.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_sign_members,
-     dmlops_element_wise_sign_tensors, dmlops_element_wise_sign_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_sign_tensors, dmlops_element_wise_sign_inputs, 0, 2, -1, -1, -1},
     {"element_wise_is_nan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_is_nan_members,
-     dmlops_element_wise_is_nan_tensors, dmlops_element_wise_is_nan_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_is_nan_tensors, dmlops_element_wise_is_nan_inputs, 0, 2, -1, -1, -1},
     {"element_wise_erf.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_erf_members,
-     dmlops_element_wise_erf_tensors, dmlops_element_wise_erf_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_erf_tensors, dmlops_element_wise_erf_inputs, 0, 2, -1, -1, -1},
     {"element_wise_sinh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_sinh_members,
-     dmlops_element_wise_sinh_tensors, dmlops_element_wise_sinh_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_sinh_tensors, dmlops_element_wise_sinh_inputs, 0, 2, -1, -1, -1},
     {"element_wise_cosh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_cosh_members,
-     dmlops_element_wise_cosh_tensors, dmlops_element_wise_cosh_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_cosh_tensors, dmlops_element_wise_cosh_inputs, 0, 2, -1, -1, -1},
     {"element_wise_tanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_tanh_members,
-     dmlops_element_wise_tanh_tensors, dmlops_element_wise_tanh_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_tanh_tensors, dmlops_element_wise_tanh_inputs, 0, 2, -1, -1, -1},
     {"element_wise_asinh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_asinh_members,
-     dmlops_element_wise_asinh_tensors, dmlops_element_wise_asinh_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_asinh_tensors, dmlops_element_wise_asinh_inputs, 0, 2, -1, -1, -1},
     {"element_wise_acosh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_acosh_members,
-     dmlops_element_wise_acosh_tensors, dmlops_element_wise_acosh_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_acosh_tensors, dmlops_element_wise_acosh_inputs, 0, 2, -1, -1, -1},
     {"element_wise_atanh.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_atanh_members,
-     dmlops_element_wise_atanh_tensors, dmlops_element_wise_atanh_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_atanh_tensors, dmlops_element_wise_atanh_inputs, 0, 2, -1, -1, -1},
     {"element_wise_if.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_if_shader, dmlops_element_wise_if_members,
-     dmlops_element_wise_if_tensors, dmlops_element_wise_if_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_element_wise_if_tensors, dmlops_element_wise_if_inputs, 0, 4, -1, -1, -1},
     {"element_wise_add1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add1_shader, dmlops_element_wise_add1_members,
-     dmlops_element_wise_add1_tensors, dmlops_element_wise_add1_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_add1_tensors, dmlops_element_wise_add1_inputs, 0, 3, -1, -1, -1},
     {"activation_shrink.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_shrink_members,
-     dmlops_activation_shrink_tensors, dmlops_activation_shrink_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_shrink_tensors, dmlops_activation_shrink_inputs, 0, 2, -1, -1, -1},
     {"max_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling1_shader, dmlops_max_pooling1_members,
-     dmlops_max_pooling1_tensors, dmlops_max_pooling1_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_max_pooling1_tensors, dmlops_max_pooling1_inputs, 0, 3, -1, -1, -1},
     {"max_unpooling.hlsl", dmlops_plan_with_Definition, &dmlops_max_unpooling_shader, dmlops_max_unpooling_members,
-     dmlops_max_unpooling_tensors, dmlops_max_unpooling_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_max_unpooling_tensors, dmlops_max_unpooling_inputs, 0, 3, -1, -1, -1},
     {"diagonal_matrix.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix_shader, dmlops_diagonal_matrix_members,
-     dmlops_diagonal_matrix_tensors, dmlops_diagonal_matrix_inputs, 0, 0, 1, -1, -1, -1},
+     dmlops_diagonal_matrix_tensors, dmlops_diagonal_matrix_inputs, 0, 1, -1, -1, -1},
     {"scatter_elements.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_elements_members,
-     dmlops_scatter_elements_tensors, dmlops_scatter_elements_inputs, 0, 10, 4, -1, -1, -1},
+     dmlops_scatter_elements_tensors, dmlops_scatter_elements_inputs, 12, 4, -1, -1, -1},
     {"one_hot.hlsl", dmlops_plan_with_Definition, &dmlops_one_hot_shader, dmlops_one_hot_members,
-     dmlops_one_hot_tensors, dmlops_one_hot_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_one_hot_tensors, dmlops_one_hot_inputs, 0, 3, -1, -1, -1},
     {"resample.hlsl", dmlops_plan_with_Definition, &dmlops_resample_shader, dmlops_resample_members,
-     dmlops_resample_tensors, dmlops_resample_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample_tensors, dmlops_resample_inputs, 0, 2, -1, -1, -1},
     {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_shift_left_members,
-     dmlops_element_wise_bit_shift_left_tensors, dmlops_element_wise_bit_shift_left_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_bit_shift_left_tensors, dmlops_element_wise_bit_shift_left_inputs, 0, 3, -1, -1, -1},
     {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_shift_right_members,
-     dmlops_element_wise_bit_shift_right_tensors, dmlops_element_wise_bit_shift_right_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_bit_shift_right_tensors, dmlops_element_wise_bit_shift_right_inputs, 0, 3, -1, -1, -1},
     {"element_wise_round.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_round_shader, dmlops_element_wise_round_members,
-     dmlops_element_wise_round_tensors, dmlops_element_wise_round_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_round_tensors, dmlops_element_wise_round_inputs, 0, 2, -1, -1, -1},
     {"element_wise_is_infinity.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_is_infinity_shader, dmlops_element_wise_is_infinity_members,
-     dmlops_element_wise_is_infinity_tensors, dmlops_element_wise_is_infinity_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_is_infinity_tensors, dmlops_element_wise_is_infinity_inputs, 0, 2, -1, -1, -1},
     {"element_wise_modulus_truncate.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_modulus_truncate_members,
-     dmlops_element_wise_modulus_truncate_tensors, dmlops_element_wise_modulus_truncate_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_modulus_truncate_tensors, dmlops_element_wise_modulus_truncate_inputs, 0, 3, -1, -1, -1},
     {"element_wise_modulus_floor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_modulus_floor_members,
-     dmlops_element_wise_modulus_floor_tensors, dmlops_element_wise_modulus_floor_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_modulus_floor_tensors, dmlops_element_wise_modulus_floor_inputs, 0, 3, -1, -1, -1},
     {"fill_value_constant.hlsl", dmlops_plan_with_Definition, &dmlops_fill_value_constant_shader, dmlops_fill_value_constant_members,
-     dmlops_fill_value_constant_tensors, dmlops_fill_value_constant_inputs, 0, 0, 1, -1, -1, -1},
+     dmlops_fill_value_constant_tensors, dmlops_fill_value_constant_inputs, 0, 1, -1, -1, -1},
     {"fill_value_sequence.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix_shader, dmlops_fill_value_sequence_members,
-     dmlops_fill_value_sequence_tensors, dmlops_fill_value_sequence_inputs, 0, 0, 1, -1, -1, -1},
+     dmlops_fill_value_sequence_tensors, dmlops_fill_value_sequence_inputs, 0, 1, -1, -1, -1},
     {"cumulative_summation.hlsl", dmlops_plan_with_Scan, NULL, dmlops_cumulative_summation_members,
-     dmlops_cumulative_summation_tensors, dmlops_cumulative_summation_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_cumulative_summation_tensors, dmlops_cumulative_summation_inputs, 0, 2, -1, -1, -1},
     {"reverse_subsequences.hlsl", dmlops_plan_with_Definition, &dmlops_reverse_subsequences_shader, dmlops_reverse_subsequences_members,
-     dmlops_reverse_subsequences_tensors, dmlops_reverse_subsequences_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_reverse_subsequences_tensors, dmlops_reverse_subsequences_inputs, 0, 3, -1, -1, -1},
     {"gather_elements.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_elements_members,
-     dmlops_gather_elements_tensors, dmlops_gather_elements_inputs, 0, 10, 3, -1, -1, -1},
+     dmlops_gather_elements_tensors, dmlops_gather_elements_inputs, 12, 3, -1, -1, -1},
     {"gather_nd.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_nd_members,
-     dmlops_gather_nd_tensors, dmlops_gather_nd_inputs, 0, 81, 3, -1, -1, -1},
+     dmlops_gather_nd_tensors, dmlops_gather_nd_inputs, 37, 3, -1, -1, -1},
     {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_nd_members,
-     dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 0, 81, 4, -1, -1, -1},
+     dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 37, 4, -1, -1, -1},
     {"max_pooling2.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
-     dmlops_max_pooling2_tensors, dmlops_max_pooling2_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_max_pooling2_tensors, dmlops_max_pooling2_inputs, 0, 3, -1, -1, -1},
     {"slice1.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice1_members,
-     dmlops_slice1_tensors, dmlops_slice1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_slice1_tensors, dmlops_slice1_inputs, 0, 2, -1, -1, -1},
     {"top_k1.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k1_members,
-     dmlops_top_k1_tensors, dmlops_top_k1_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_top_k1_tensors, dmlops_top_k1_inputs, 0, 3, -1, -1, -1},
     {"depth_to_space1.hlsl", dmlops_plan_with_Definition, &dmlops_depth_to_space1_shader, dmlops_depth_to_space1_members,
-     dmlops_depth_to_space1_tensors, dmlops_depth_to_space1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_depth_to_space1_tensors, dmlops_depth_to_space1_inputs, 0, 2, -1, -1, -1},
     {"space_to_depth1.hlsl", dmlops_plan_with_Definition, &dmlops_depth_to_space1_shader, dmlops_space_to_depth1_members,
-     dmlops_space_to_depth1_tensors, dmlops_space_to_depth1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_space_to_depth1_tensors, dmlops_space_to_depth1_inputs, 0, 2, -1, -1, -1},
     {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization1_members,
-     dmlops_mean_variance_normalization1_tensors, dmlops_mean_variance_normalization1_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_mean_variance_normalization1_tensors, dmlops_mean_variance_normalization1_inputs, 0, 4, -1, -1, -1},
     {"resample1.hlsl", dmlops_plan_with_Definition, &dmlops_resample1_shader, dmlops_resample1_members,
-     dmlops_resample1_tensors, dmlops_resample1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample1_tensors, dmlops_resample1_inputs, 0, 2, -1, -1, -1},
     {"matrix_multiply_integer.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_shader, dmlops_matrix_multiply_integer_members,
-     dmlops_matrix_multiply_integer_tensors, dmlops_matrix_multiply_integer_inputs, 8, 0, 5, -1, -1, -1},
+     dmlops_matrix_multiply_integer_tensors, dmlops_matrix_multiply_integer_inputs, 8, 5, -1, -1, -1},
     {"quantized_linear_matrix_multiply.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_matrix_multiply_shader, dmlops_quantized_linear_matrix_multiply_members,
-     dmlops_quantized_linear_matrix_multiply_tensors, dmlops_quantized_linear_matrix_multiply_inputs, 8, 0, 9, -1, -1, -1},
+     dmlops_quantized_linear_matrix_multiply_tensors, dmlops_quantized_linear_matrix_multiply_inputs, 8, 9, -1, -1, -1},
     {"convolution_integer.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_integer_shader, dmlops_convolution_integer_members,
-     dmlops_convolution_integer_tensors, dmlops_convolution_integer_inputs, 20, 0, 5, -1, -1, -1},
+     dmlops_convolution_integer_tensors, dmlops_convolution_integer_inputs, 20, 5, -1, -1, -1},
     {"quantized_linear_convolution.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_convolution_shader, dmlops_quantized_linear_convolution_members,
-     dmlops_quantized_linear_convolution_tensors, dmlops_quantized_linear_convolution_inputs, 20, 0, 10, -1, -1, -1},
+     dmlops_quantized_linear_convolution_tensors, dmlops_quantized_linear_convolution_inputs, 20, 10, -1, -1, -1},
     {"element_wise_bit_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_and_members,
-     dmlops_element_wise_bit_and_tensors, dmlops_element_wise_bit_and_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_bit_and_tensors, dmlops_element_wise_bit_and_inputs, 0, 3, -1, -1, -1},
     {"element_wise_bit_or.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_or_members,
-     dmlops_element_wise_bit_or_tensors, dmlops_element_wise_bit_or_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_bit_or_tensors, dmlops_element_wise_bit_or_inputs, 0, 3, -1, -1, -1},
     {"element_wise_bit_xor.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_bit_xor_members,
-     dmlops_element_wise_bit_xor_tensors, dmlops_element_wise_bit_xor_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_bit_xor_tensors, dmlops_element_wise_bit_xor_inputs, 0, 3, -1, -1, -1},
     {"element_wise_bit_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_bit_not_members,
-     dmlops_element_wise_bit_not_tensors, dmlops_element_wise_bit_not_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_bit_not_tensors, dmlops_element_wise_bit_not_inputs, 0, 2, -1, -1, -1},
     {"element_wise_bit_count.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_bit_count_members,
-     dmlops_element_wise_bit_count_tensors, dmlops_element_wise_bit_count_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_bit_count_tensors, dmlops_element_wise_bit_count_inputs, 0, 2, -1, -1, -1},
     {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_greater_than_or_equal_members,
-     dmlops_element_wise_logical_greater_than_or_equal_tensors, dmlops_element_wise_logical_greater_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_logical_greater_than_or_equal_tensors, dmlops_element_wise_logical_greater_than_or_equal_inputs, 0, 3, -1, -1, -1},
     {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_less_than_or_equal_members,
-     dmlops_element_wise_logical_less_than_or_equal_tensors, dmlops_element_wise_logical_less_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_logical_less_than_or_equal_tensors, dmlops_element_wise_logical_less_than_or_equal_inputs, 0, 3, -1, -1, -1},
     {"activation_celu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_celu_members,
-     dmlops_activation_celu_tensors, dmlops_activation_celu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_celu_tensors, dmlops_activation_celu_inputs, 0, 2, -1, -1, -1},
     {"activation_relu_grad.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_activation_relu_grad_members,
-     dmlops_activation_relu_grad_tensors, dmlops_activation_relu_grad_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_activation_relu_grad_tensors, dmlops_activation_relu_grad_inputs, 0, 3, -1, -1, -1},
     {"average_pooling_grad.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_grad_shader, dmlops_average_pooling_grad_members,
-     dmlops_average_pooling_grad_tensors, dmlops_average_pooling_grad_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_average_pooling_grad_tensors, dmlops_average_pooling_grad_inputs, 0, 2, -1, -1, -1},
     {"max_pooling_grad.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling_grad_shader, dmlops_max_pooling_grad_members,
-     dmlops_max_pooling_grad_tensors, dmlops_max_pooling_grad_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_max_pooling_grad_tensors, dmlops_max_pooling_grad_inputs, 0, 3, -1, -1, -1},
     {"random_generator.hlsl", dmlops_plan_with_Philox, NULL, dmlops_random_generator_members,
-     dmlops_random_generator_tensors, dmlops_random_generator_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_random_generator_tensors, dmlops_random_generator_inputs, 0, 3, -1, -1, -1},
     {"nonzero_coordinates.hlsl", dmlops_plan_with_Nonzero, NULL, dmlops_nonzero_coordinates_members,
-     dmlops_nonzero_coordinates_tensors, dmlops_nonzero_coordinates_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_nonzero_coordinates_tensors, dmlops_nonzero_coordinates_inputs, 0, 3, -1, -1, -1},
     {"resample_grad.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad_members,
-     dmlops_resample_grad_tensors, dmlops_resample_grad_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample_grad_tensors, dmlops_resample_grad_inputs, 0, 2, -1, -1, -1},
     {"slice_grad.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice_grad_members,
-     dmlops_slice_grad_tensors, dmlops_slice_grad_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_slice_grad_tensors, dmlops_slice_grad_inputs, 0, 2, -1, -1, -1},
     {"adam_optimizer.hlsl", dmlops_plan_with_Definition, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
-     dmlops_adam_optimizer_tensors, dmlops_adam_optimizer_inputs, 0, 0, 8, -1, -1, -1},
+     dmlops_adam_optimizer_tensors, dmlops_adam_optimizer_inputs, 0, 8, -1, -1, -1},
     {"argmin.hlsl", dmlops_plan_with_Definition, &dmlops_argmin_shader, dmlops_argmin_members,
-     dmlops_argmin_tensors, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_argmin_tensors, dmlops_argmin_inputs, 0, 2, -1, -1, -1},
     {"argmax.hlsl", dmlops_plan_with_Definition, &dmlops_argmin_shader, dmlops_argmax_members,
-     dmlops_argmax_tensors, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_argmax_tensors, dmlops_argmax_inputs, 0, 2, -1, -1, -1},
     {"roi_align.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align_members,
-     dmlops_roi_align_tensors, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
+     dmlops_roi_align_tensors, dmlops_roi_align_inputs, 11, 4, -1, -1, -1},
     {"gather_nd1.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_nd1_members,
-     dmlops_gather_nd1_tensors, dmlops_gather_nd1_inputs, 0, 87, 3, -1, -1, -1},
+     dmlops_gather_nd1_tensors, dmlops_gather_nd1_inputs, 40, 3, -1, -1, -1},
     {"element_wise_atan_yx.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_atan_yx_members,
-     dmlops_element_wise_atan_yx_tensors, dmlops_element_wise_atan_yx_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_atan_yx_tensors, dmlops_element_wise_atan_yx_inputs, 0, 3, -1, -1, -1},
     {"element_wise_clip_grad.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_clip_grad_members,
-     dmlops_element_wise_clip_grad_tensors, dmlops_element_wise_clip_grad_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_clip_grad_tensors, dmlops_element_wise_clip_grad_inputs, 0, 3, -1, -1, -1},
     {"element_wise_difference_square.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_difference_square_members,
-     dmlops_element_wise_difference_square_tensors, dmlops_element_wise_difference_square_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_difference_square_tensors, dmlops_element_wise_difference_square_inputs, 0, 3, -1, -1, -1},
     {"local_response_normalization_grad.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_grad_shader, dmlops_local_response_normalization_grad_members,
-     dmlops_local_response_normalization_grad_tensors, dmlops_local_response_normalization_grad_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_local_response_normalization_grad_tensors, dmlops_local_response_normalization_grad_inputs, 0, 3, -1, -1, -1},
     {"cumulative_product.hlsl", dmlops_plan_with_Scan, NULL, dmlops_cumulative_product_members,
-     dmlops_cumulative_product_tensors, dmlops_cumulative_product_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_cumulative_product_tensors, dmlops_cumulative_product_inputs, 0, 2, -1, -1, -1},
     {"batch_normalization_grad.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_grad_members,
-     dmlops_batch_normalization_grad_tensors, dmlops_batch_normalization_grad_inputs, 0, 0, 8, -1, -1, -1},
+     dmlops_batch_normalization_grad_tensors, dmlops_batch_normalization_grad_inputs, 0, 8, -1, -1, -1},
     {"element_wise_quantized_linear_add.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantized_linear_add_shader, dmlops_element_wise_quantized_linear_add_members,
-     dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_inputs, 0, 0, 9, -1, -1, -1},
+     dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_inputs, 0, 9, -1, -1, -1},
     {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
-     dmlops_dynamic_quantize_linear_tensors, dmlops_dynamic_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_dynamic_quantize_linear_tensors, dmlops_dynamic_quantize_linear_inputs, 0, 4, -1, -1, -1},
     {"roi_align1.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align1_members,
-     dmlops_roi_align1_tensors, dmlops_roi_align1_inputs, 11, 0, 4, -1, -1, -1},
+     dmlops_roi_align1_tensors, dmlops_roi_align1_inputs, 11, 4, -1, -1, -1},
     {"roi_align_grad.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
-     dmlops_roi_align_grad_tensors, dmlops_roi_align_grad_inputs, 39, 0, 6, -1, -1, -1},
+     dmlops_roi_align_grad_tensors, dmlops_roi_align_grad_inputs, 39, 6, -1, -1, -1},
     {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
-     dmlops_batch_normalization_training_tensors, dmlops_batch_normalization_training_inputs, 0, 0, 7, -1, -1, -1},
+     dmlops_batch_normalization_training_tensors, dmlops_batch_normalization_training_inputs, 0, 7, -1, -1, -1},
     {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_training_grad_members,
-     dmlops_batch_normalization_training_grad_tensors, dmlops_batch_normalization_training_grad_inputs, 0, 0, 8, -1, -1, -1},
+     dmlops_batch_normalization_training_grad_tensors, dmlops_batch_normalization_training_grad_inputs, 0, 8, -1, -1, -1},
     {"element_wise_clip1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_clip1_members,
-     dmlops_element_wise_clip1_tensors, dmlops_element_wise_clip1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_clip1_tensors, dmlops_element_wise_clip1_inputs, 0, 2, -1, -1, -1},
     {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_clip_grad1_members,
-     dmlops_element_wise_clip_grad1_tensors, dmlops_element_wise_clip_grad1_inputs, 0, 0, 3, -1, -1, -1},
+     dmlops_element_wise_clip_grad1_tensors, dmlops_element_wise_clip_grad1_inputs, 0, 3, -1, -1, -1},
     {"padding1.hlsl", dmlops_plan_with_Definition, &dmlops_padding_shader, dmlops_padding1_members,
-     dmlops_padding1_tensors, dmlops_padding1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_padding1_tensors, dmlops_padding1_inputs, 0, 2, -1, -1, -1},
     {"element_wise_negate.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_negate_members,
-     dmlops_element_wise_negate_tensors, dmlops_element_wise_negate_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_element_wise_negate_tensors, dmlops_element_wise_negate_inputs, 0, 2, -1, -1, -1},
     {"activation_gelu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_gelu_members,
-     dmlops_activation_gelu_tensors, dmlops_activation_gelu_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_gelu_tensors, dmlops_activation_gelu_inputs, 0, 2, -1, -1, -1},
     {"activation_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_softmax1_members,
-     dmlops_activation_softmax1_tensors, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_softmax1_tensors, dmlops_activation_softmax1_inputs, 0, 2, -1, -1, -1},
     {"activation_log_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_log_softmax1_members,
-     dmlops_activation_log_softmax1_tensors, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_log_softmax1_tensors, dmlops_activation_log_softmax1_inputs, 0, 2, -1, -1, -1},
     {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax1_members,
-     dmlops_activation_hardmax1_tensors, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_hardmax1_tensors, dmlops_activation_hardmax1_inputs, 0, 2, -1, -1, -1},
     {"resample2.hlsl", dmlops_plan_with_Definition, &dmlops_resample1_shader, dmlops_resample2_members,
-     dmlops_resample2_tensors, dmlops_resample2_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample2_tensors, dmlops_resample2_inputs, 0, 2, -1, -1, -1},
     {"resample_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad1_members,
-     dmlops_resample_grad1_tensors, dmlops_resample_grad1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample_grad1_tensors, dmlops_resample_grad1_inputs, 0, 2, -1, -1, -1},
     {"diagonal_matrix1.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix1_shader, dmlops_diagonal_matrix1_members,
-     dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_inputs, 0, 2, -1, -1, -1},
     {"multihead_attention.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention_shader, dmlops_multihead_attention_members,
-     dmlops_multihead_attention_tensors, dmlops_multihead_attention_inputs, 217, 0, 14, -1, -1, -1},
+     dmlops_multihead_attention_tensors, dmlops_multihead_attention_inputs, 217, 14, -1, -1, -1},
     {"lp_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
-     dmlops_lp_pooling1_tensors, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_lp_pooling1_tensors, dmlops_lp_pooling1_inputs, 0, 2, -1, -1, -1},
     {"average_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
-     dmlops_average_pooling1_tensors, dmlops_average_pooling1_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_average_pooling1_tensors, dmlops_average_pooling1_inputs, 0, 2, -1, -1, -1},
     {"activation_swish.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_swish_members,
-     dmlops_activation_swish_tensors, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_swish_tensors, dmlops_activation_swish_inputs, 0, 2, -1, -1, -1},
     {"activation_hard_swish.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_hard_swish_members,
-     dmlops_activation_hard_swish_tensors, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_activation_hard_swish_tensors, dmlops_activation_hard_swish_inputs, 0, 2, -1, -1, -1},
     {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
-     dmlops_quantized_linear_average_pooling_tensors, dmlops_quantized_linear_average_pooling_inputs, 0, 0, 6, -1, -1, -1},
+     dmlops_quantized_linear_average_pooling_tensors, dmlops_quantized_linear_average_pooling_inputs, 0, 6, -1, -1, -1},
     {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
-     dmlops_matrix_multiply_integer_to_float_tensors, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
+     dmlops_matrix_multiply_integer_to_float_tensors, dmlops_matrix_multiply_integer_to_float_inputs, 8, 8, -1, -1, -1},
     {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization2_members,
-     dmlops_mean_variance_normalization2_tensors, dmlops_mean_variance_normalization2_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_mean_variance_normalization2_tensors, dmlops_mean_variance_normalization2_inputs, 0, 4, -1, -1, -1},
     {"multihead_attention1.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
-     dmlops_multihead_attention1_tensors, dmlops_multihead_attention1_inputs, 219, 0, 15, -1, -1, -1},
+     dmlops_multihead_attention1_tensors, dmlops_multihead_attention1_inputs, 219, 15, -1, -1, -1},
     {"quantize.hlsl", dmlops_plan_with_Definition, &dmlops_quantize_shader, dmlops_quantize_members,
-     dmlops_quantize_tensors, dmlops_quantize_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_quantize_tensors, dmlops_quantize_inputs, 0, 4, -1, -1, -1},
     {"dequantize.hlsl", dmlops_plan_with_Definition, &dmlops_quantize_shader, dmlops_dequantize_members,
-     dmlops_dequantize_tensors, dmlops_dequantize_inputs, 0, 0, 4, -1, -1, -1},
+     dmlops_dequantize_tensors, dmlops_dequantize_inputs, 0, 4, -1, -1, -1},
     {"resample3.hlsl", dmlops_plan_with_Definition, &dmlops_resample3_shader, dmlops_resample3_members,
-     dmlops_resample3_tensors, dmlops_resample3_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_resample3_tensors, dmlops_resample3_inputs, 0, 2, -1, -1, -1},
     {"fold.hlsl", dmlops_plan_with_Definition, &dmlops_fold_shader, dmlops_fold_members,
-     dmlops_fold_tensors, dmlops_fold_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_fold_tensors, dmlops_fold_inputs, 0, 2, -1, -1, -1},
     {"unfold.hlsl", dmlops_plan_with_Definition, &dmlops_unfold_shader, dmlops_unfold_members,
-     dmlops_unfold_tensors, dmlops_unfold_inputs, 0, 0, 2, -1, -1, -1},
+     dmlops_unfold_tensors, dmlops_unfold_inputs, 0, 2, -1, -1, -1},
 };
 
 /* Plans depend on all entries of an array, so there is none if they are not read. */
@@ -14252,9 +14213,6 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
         break;
     case DMLOPS_REASON_RANK_MISMATCH:
         snprintf(work->message, sizeof work->message, "%s has tensors of different dimension counts", operator_name);
-        break;
-    case DMLOPS_REASON_UNSUPPORTED_INDEXING:
-        snprintf(work->message, sizeof work->message, "%s moves elements in a way that its shader cannot follow", operator_name);
         break;
     case DMLOPS_REASON_ACTIVATION:
         snprintf(work->message, sizeof work->message, "%s with %s fused has no shader yet", operator_name, dmlops_name(dmlops_names_OPERATOR_TYPE, work->number));

@@ -27,10 +27,9 @@ from dmlgen.schedules.schedule import Schedule
 class ShaderView:
     """The input of the planner of an operator's shader.
 
-    That is a record with `tensors`; the program at `start` fills the rest of it. The one at `trace`, if that
-    is not 0, computes the target of a coordinate. `each` is the array of tensors for each of which the
-    planner is called. `fused` is a member with an activation that may run in its own shader, and `output`
-    what that one writes then. Members are given by position; -1 is none.
+    That is a record with `tensors`; the program at `start` fills the rest of it. `each` is the array of
+    tensors for each of which the planner is called. `fused` is a member with an activation that may run in
+    its own shader, and `output` what that one writes then. Members are given by position; -1 is none.
     """
 
     record: str
@@ -38,7 +37,6 @@ class ShaderView:
     tensors: tuple[PlannerTensor, ...]
     programs: tuple[ProgramView, ...]
     start: int
-    trace: int = 0
     each: int = -1
     static: Static | None = None
     fused: int = -1
@@ -204,9 +202,6 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
     inputs = planner_inputs(registry, operator, plans)
     code = InputCode(registry, operator, plans.record(inputs.record), inputs)
     start = code.statements()
-    trace = 0
-    if inputs.target is not None:
-        trace = code.array("target", inputs.target)
     left = _left(registry, operator, inputs)
     (output, *_) = operator.outputs
     view = ShaderView(
@@ -215,7 +210,6 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
         tensors=inputs.tensors,
         programs=tuple(code.programs),
         start=start,
-        trace=trace,
         each=_place(operator, inputs.each) if inputs.each else -1,
         static=inputs.static,
         fused=_place(operator, inputs.fused) if left else -1,

@@ -18,7 +18,6 @@ from dmlgen.outputs.planner_inputs import PlannerInputs, innermost_first, member
 from dmlgen.plans.model import BOOL, ListOf, Record, Type
 from dmlgen.registry import Member, Operator, Registry
 
-_COORDINATE = 0  # the list with the coordinate whose target is wanted
 _STEPS = 5  # nodes of an expression that is worth a name
 _KINDS = {"ints": "LIST", "floats": "FLOATS", "float": "FLOAT"}  # what is appended, by type, if not a number
 
@@ -31,7 +30,6 @@ class InputCode(Code):
         self.record = record
         self.inputs = inputs
         self.shared: dict[ir.Expr, ir.Expr] = {}
-        self.lists = _COORDINATE + 1
         self._share([*chain(*inputs.lists.values()), *inputs.values.values()])
 
     def _share(self, whole: Sequence[ir.Expr]) -> None:
@@ -147,21 +145,6 @@ class InputProgram(Program):
             self._op("HAS")
             self._list(sequence)
             self.integer(item)
-
-    def _list(self, node: ir.Expr) -> None:
-        if node == ir.AT:
-            self._op("LIST", _COORDINATE)
-        else:
-            super()._list(node)
-
-    def _call(self, node: ir.Call) -> None:
-        match node:
-            case ir.Call(function="normalize_index", arguments=(ir.Load(coordinate=coordinate), size)):
-                self._op("FOLLOW")
-                self._list(coordinate)
-                self.integer(size)
-            case _:
-                super()._call(node)
 
 
 def _takes_steps(node: ir.Expr) -> bool:

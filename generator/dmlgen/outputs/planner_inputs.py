@@ -60,8 +60,7 @@ class PlannerInputs:
     elements are given as they are stored, rather than computed.
 
     A map has `constants`, which its function reads, as declared there, and a function of a coordinate,
-    `element`, if it only adds, subtracts and multiplies. Where indices select elements, `target` leads from a
-    coordinate to that where an element is moved, or comes from; `movement` has the tensors of both.
+    `element`, if it only adds, subtracts and multiplies.
     """
 
     record: str
@@ -75,8 +74,6 @@ class PlannerInputs:
     stores: bool = False
     constants: tuple[Declaration, ...] = ()
     element: ir.Expr | None = None
-    target: ir.Expr | None = None
-    movement: tuple[str, str] | None = None
 
 
 def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> PlannerInputs:
@@ -91,14 +88,15 @@ def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> Plan
     given = {one.name: roles[one.name] for one in record.fields if one.name in roles}
     tensors = {name: one for name, one in given.items() if isinstance(one, ir.Tensor)}
     moved = moves(schedule)
+    values = {name: _written(one) for name, one in given.items() if name not in tensors}
+    if schedule.place is not None:
+        values |= _movement(schedule.place, tensors["updates"])
     return PlannerInputs(
         record=record.name,
         planner=schedule.form,
         tensors=tuple(PlannerTensor(name, one, one.name in moved) for name, one in tensors.items()),
         lists={},
-        values={name: _written(one) for name, one in given.items() if name not in tensors},
-        target=schedule.place,
-        movement=None if schedule.place is None else (tensors["updates"].name, schedule.output),
+        values=values,
     )
 
 
@@ -142,24 +140,41 @@ def _of_map(registry: Registry, operator: Operator, schedule: Schedule, plans: P
         "is_gathered": is_gathered(schedule.value),
         "is_placed": schedule.place is not None,
     }
-    value, place = schedule.value, None
+    value = schedule.value
+    values = {} if of_doubles == ir.ZERO else {"widened": of_doubles}
     if is_gathered(value) and isinstance(value, ir.Load):
-        place, value = value.coordinate, None
+        values |= _movement(value.coordinate, text.output.node)
+        value = None
     return PlannerInputs(
         record="Definition",
         planner="definition",
         tensors=tuple(PlannerTensor("tensors", one.node, one.node.name in raw) for one in text.tensors),
         lists=_lists(text.constants, "switch"),
-        values={} if of_doubles == ir.ZERO else {"widened": of_doubles},
+        values=values,
         static=static_of_map(text, pass_, activations_of_map(registry, operator, text), plans),
         fused=text.fused,
         each=schedule.over if operator.member[schedule.over].count is not None else "",
         stores=bool(moves(schedule)),
         constants=(*text.elements, *text.scalars),
         element=value if value is not None and is_symbolic(value) else None,
-        target=place,
-        movement=(text.output.member, text.inputs[0].member) if value is None else None,
     )
+
+
+def _movement(target: ir.Expr, visited: ir.Tensor) -> dict[str, ir.Expr]:
+    """How indices move elements, as planners' `Movement` has it, for coordinates of the tensor `visited`. All
+    entries of the coordinate `target` are entries of these, or selected, each by the index of the same load,
+    whose coordinate may end in the number of the index."""
+    whole = Writer(variables=VARIABLES).written(target, {})
+    (selected,) = {one for one in ir.walk(whole) if getattr(one, "function", "") == "normalize_index"}
+    assert isinstance(selected, ir.Call) and isinstance(selected.arguments[0], ir.Load)
+    picked, last, n = selected.arguments[0].coordinate, ir.Number(-1, ir.INT), ir.Local("n", ir.INT)
+    number = next((one for name, one in free_locals(picked).items() if name != "at"), ir.ZERO)
+    count = ir.Field(visited, "DimensionCount", ir.INT)
+    labels = ir.Reduce("list", (ir.Loop(n, ir.ZERO, count),), ir.Binary("+", n, ir.ONE, ir.INT), ir.INTS)
+    moved = ir.substitute(whole, {selected: ir.Binary("-", last, number, ir.INT)})
+    of_index = picked if number == ir.ZERO else ir.substitute(picked, {number: last})
+    found = {"movement.moved": moved, "movement.picked": of_index}
+    return {path: _folded(ir.substitute(node, {ir.AT: labels})) for path, node in found.items()}
 
 
 def _lists(constants: Constants, macros: str) -> dict[str, list[ir.Expr]]:

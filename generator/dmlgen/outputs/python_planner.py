@@ -27,7 +27,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import BOOL, Plans, Record, Type, package_plans
 from dmlgen.registry import Definition, Operator, Registry
 
-_OWN = {"bits", "desc", "enums", "f", "index", "limited", "pair", "stored", "target", "tensors"}
+_OWN = {"bits", "desc", "enums", "f", "index", "limited", "pair", "stored", "tensors"}
 """Names in a module besides those of functions and of computed values."""
 
 
@@ -54,7 +54,6 @@ class PlannerView:
     assignments: Assignments
     fields: Mapping[str, str]
     element: FunctionView | None
-    target: FunctionView | None
     options: Mapping[str, str]
 
 
@@ -80,13 +79,9 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
     nodes = {path: node for one in entries.values() for path, node in one.items()} | dict(inputs.values)
     printer = InputPrinter(registry, operator, nodes)
     functions = FunctionPrinter(registry, operator)
-    element, target = (
-        None if node is None else functions.function(node) for node in (inputs.element, inputs.target)
-    )
+    element = None if inputs.element is None else functions.function(inputs.element)
     texts = {one.field: f"tensors[{number}]" for number, one in enumerate(inputs.tensors)}
     texts |= {"tensors": "tensors"} | printer.texts | _lists(printer, inputs, entries)
-    if inputs.movement is not None:
-        texts["movement"] = 'movement_of(desc, target, "{}", "{}")'.format(*inputs.movement)
     record = plans.record(inputs.record)
     fields = {one.name: _value(one.type, one.name, texts, nodes) for one in record.fields}
     imports = {"operands": ["NONE"]}  # what is not used is left out
@@ -108,7 +103,6 @@ def _view(registry: Registry, operator: Operator, plans: Plans) -> PlannerView:
         assignments=tuple(printer.assignments),
         fields={name: text for name, text in fields.items() if text},
         element=element,
-        target=target,
         options={name: text for name, text in options.items() if text},
     )
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import align
-from ..coordinates import Coordinates, Load, normalize_index
-from ..gpu.movement import movement_of
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.operands import Movement
 
 SHADER = DefinitionShader(
     map=MapPass(2, True, 0, True, False),
@@ -24,22 +23,20 @@ OPERANDS = [
 ]
 
 
-def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
-    """The coordinate of the input that an element is copied from."""
-    coordinate = align(at, min(desc.InputTensor.DimensionCount + desc.IndexDimensions - 1, 15), 0)
-    picked = align(
-        coordinate[desc.Axis : desc.Axis + desc.IndexDimensions], desc.IndicesTensor.DimensionCount, 0
-    )
-    index = normalize_index(load("IndicesTensor", picked), desc.InputTensor.Sizes[desc.Axis])
-    return (*coordinate[: desc.Axis], index, *coordinate[desc.Axis + desc.IndexDimensions :])
-
-
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
+    align_ = align(
+        tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes))),
+        min(len(desc.InputTensor.Sizes) + desc.IndexDimensions - 1, 15), 0,
+    )
+    axis = desc.Axis + desc.IndexDimensions
     return Definition(
         tensors=tensors,
-        movement=movement_of(desc, target, "OutputTensor", "InputTensor"),
+        movement=Movement(
+            moved=(*align_[: desc.Axis], -1, *align_[axis:]),
+            picked=align(align_[desc.Axis : axis], len(desc.IndicesTensor.Sizes), 0),
+        ),
     )
 
 

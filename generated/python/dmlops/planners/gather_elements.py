@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..coordinates import Coordinates, Load, normalize_index, replace
-from ..gpu.movement import movement_of
+from ..arithmetic import replaced
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.operands import Movement
 
 SHADER = DefinitionShader(
     map=MapPass(2, True, 0, True, False),
@@ -23,18 +23,13 @@ OPERANDS = [
 ]
 
 
-def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
-    """The coordinate of the input that an element is copied from."""
-    index = normalize_index(load("IndicesTensor", at), desc.InputTensor.Sizes[desc.Axis])
-    return replace(at, desc.Axis, index)
-
-
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
+    number = tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes)))
     return Definition(
         tensors=tensors,
-        movement=movement_of(desc, target, "OutputTensor", "InputTensor"),
+        movement=Movement(moved=replaced(number, desc.Axis, -1), picked=number),
     )
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import align
-from ..coordinates import Coordinates, Load, normalize_index
-from ..gpu.movement import movement_of
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.operands import Movement
 
 SHADER = DefinitionShader(
     map=MapPass(2, True, 0, True, False),
@@ -24,49 +23,35 @@ OPERANDS = [
 ]
 
 
-def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
-    """The coordinate of the input that an element is copied from."""
-    index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
-    coordinate = align(
-        at,
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
+    tensors = tensors_of(desc, OPERANDS, index)
+    indices_dimension_count = desc.IndicesDimensionCount - 1
+    indices_sizes = desc.IndicesTensor.Sizes
+    indices_dimension_count2 = len(indices_sizes)
+    indices_sizes_entry = indices_sizes[indices_dimension_count2 - 1]
+    align_ = align(
+        tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes))),
         min(
-            desc.IndicesDimensionCount
-            - 1
+            indices_dimension_count
             + desc.InputDimensionCount
             - desc.BatchDimensionCount
-            - index_tuple_size,
+            - indices_sizes_entry,
             15,
         ),
         0,
     )
-    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
-    indexed = tuple(
-        normalize_index(
-            load(
-                "IndicesTensor",
-                align(
-                    (*coordinate[: max(desc.IndicesDimensionCount - 1, 0)], j),
-                    desc.IndicesTensor.DimensionCount, 0,
-                ),
-            ),
-            desc.InputTensor.Sizes[input_start + desc.BatchDimensionCount + j],
-        )
-        for j in range(min(index_tuple_size, 8))
-    )
-    return align(
-        coordinate[: desc.BatchDimensionCount]
-        + indexed
-        + coordinate[max(desc.IndicesDimensionCount - 1, 0) :],
-        desc.InputTensor.DimensionCount, 0,
-    )
-
-
-def inputs(desc: Any, index: int) -> Definition:
-    """The planner's input for a description."""
-    tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        movement=movement_of(desc, target, "OutputTensor", "InputTensor"),
+        movement=Movement(
+            moved=align(
+                align_[: desc.BatchDimensionCount]
+                + tuple(-1 - d for d in range(min(indices_sizes_entry, 8)))
+                + align_[max(indices_dimension_count, 0) :],
+                len(desc.InputTensor.Sizes), 0,
+            ),
+            picked=align((*align_[: max(indices_dimension_count, 0)], -1), indices_dimension_count2, 0),
+        ),
     )
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compute.scatter_elements import target
-from ..gpu.movement import movement_of
+from ..arithmetic import replaced
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.operands import Movement
 from ..gpu.plans.scatter import Scatter, plan_scatter
 
 OPERANDS = [
@@ -22,12 +22,13 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Scatter:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
+    number = tuple(n + 1 for n in range(len(desc.UpdatesTensor.Sizes)))
     return Scatter(
         input=tensors[0],
         indices=tensors[1],
         updates=tensors[2],
         output=tensors[3],
-        movement=movement_of(desc, target, "UpdatesTensor", "OutputTensor"),
+        movement=Movement(moved=replaced(number, desc.Axis, -1), picked=number),
     )
 
 

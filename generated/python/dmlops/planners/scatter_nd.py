@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compute.scatter_nd import target
-from ..gpu.movement import movement_of
+from ..arithmetic import align
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
+from ..gpu.plans.operands import Movement
 from ..gpu.plans.scatter import Scatter, plan_scatter
 
 OPERANDS = [
@@ -22,12 +22,27 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Scatter:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
+    indices_sizes = desc.IndicesTensor.Sizes
+    indices_dimension_count = len(indices_sizes)
+    indices_sizes_entry = indices_sizes[indices_dimension_count - 1]
+    indices_dimension_count2 = desc.IndicesDimensionCount - 1
+    align_ = align(
+        tuple(n + 1 for n in range(len(desc.UpdatesTensor.Sizes))),
+        min(indices_dimension_count2 + desc.InputDimensionCount - indices_sizes_entry, 15), 0,
+    )
     return Scatter(
         input=tensors[0],
         indices=tensors[1],
         updates=tensors[2],
         output=tensors[3],
-        movement=movement_of(desc, target, "UpdatesTensor", "OutputTensor"),
+        movement=Movement(
+            moved=align(
+                tuple(-1 - d for d in range(min(indices_sizes_entry, 8)))
+                + align_[max(indices_dimension_count2, 0) :],
+                len(desc.OutputTensor.Sizes), 0,
+            ),
+            picked=align((*align_[: max(indices_dimension_count2, 0)], -1), indices_dimension_count, 0),
+        ),
     )
 
 

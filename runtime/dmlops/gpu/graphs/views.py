@@ -7,14 +7,15 @@ strides. Its readers then get these strides and the offset.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from ...coordinates import Coordinates
 from ...description import Description
 from ...paths import path_of, value_at
 from ...tensor import TensorDesc
-from .. import movement, plan
+from .. import plan
 from ..errors import Unsupported
 from ..planner_helpers import Planner
 from ..planner_inputs import planner_of
@@ -28,6 +29,14 @@ class View(NamedTuple):
     input: str
     offset: int
     strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An element of a tensor: its offset, in elements."""
+
+    tensor: str
+    offset: int
 
 
 def alias(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) -> None:
@@ -110,14 +119,24 @@ def copied(desc: Description, planner: Planner, rank: int, number: int) -> View 
     if element is None:
         return None
 
-    load = partial(movement.reads, desc)
-    try:
-        first, *others = movement.places(lambda at: element(desc, at, load, *several), rank)
+    load = partial(_read, desc)
+    try:  # what is a sum of coordinates times strides follows from the first one and those next to it
+        first, *others = (
+            element(desc, tuple(int(e == d) for e in range(rank)), load, *several) for d in range(-1, rank)
+        )
     except (AttributeError, TypeError, ValueError):  # computes with elements
         return None
-    if not isinstance(first, movement.Place):  # a constant
+    if not isinstance(first, Place):  # a constant
         return None
     return View(first.tensor, first.offset, tuple(one.offset - first.offset for one in others))
+
+
+def _read(desc: Description, name: str, at: Coordinates, entry: int | None = None) -> Place:
+    """The element of a description's tensor, or of an entry of an array of them."""
+    tensor, label = getattr(desc, name), name
+    if entry is not None:
+        tensor, label = tensor[entry], f"{name}[{entry}]"
+    return Place(label, sum(one * stride for one, stride in zip(at, tensor.element_strides, strict=True)))
 
 
 def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tuple[int, ...] | None:

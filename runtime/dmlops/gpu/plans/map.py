@@ -36,7 +36,7 @@ from .loops import (
 from .operands import MAX_RANK, NO_MEMBER, NONE, Lookups, Sizes
 from .planning import Planning
 from .reasons import Reason
-from .runs import INDICES, in_runs, lookups_in_runs, run_of
+from .runs import INDICES, in_runs, lookups_in_runs, lookups_of, run_of, stride_of
 from .tensors import bind, check_offsets, check_span, check_type, define_tensor
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
@@ -236,36 +236,52 @@ def striped(loops: Loops, width: int) -> Loops:
 
 def plan_gather(out: Planning, op: Definition, one: MapPass) -> None:
     """All elements of the output in step with their indices; runs of them are copied as one."""
-    output, movement = op.tensors[-1], op.movement
+    moved, indices, output = op.tensors[GATHERED], op.tensors[INDICES], op.tensors[-1]
     loops = merged(
         [
-            Loop(size, [movement.strides[place], movement.steps[place], output.strides[place]])
+            Loop(
+                size,
+                [
+                    stride_of(op.movement.moved, moved.strides, place + 1),
+                    stride_of(op.movement.picked, indices.strides, place + 1),
+                    output.strides[place],
+                ],
+            )
             for place, size in enumerate(output.sizes)
         ]
     )
-    run = run_of(128 // output.bits, loops, GATHERED, movement.lookups)
+    lookups = lookups_of(op.movement, moved, indices)
+    run = run_of(128 // output.bits, loops, GATHERED, lookups)
     loops = striped(in_runs(loops, run), 8 * STRIP_BYTES // (run * output.bits))
-    plan_loops(out, op, one, loops, run, [], 0)
+    plan_loops(out, op, one, loops, lookups_in_runs(lookups, run), run, [], 0)
 
 
 def plan_aligned(out: Planning, op: Definition, one: MapPass, scalars: Words) -> None:
     """All tensors in step, since they have the sizes of the one visited, which may be stored from a
     coordinate in the output on."""
     words: Words = list(scalars)
+    lookups: Lookups = []
     begin = 0
     if one.is_placed:
         for place, entry in enumerate(op.lists[0]):
             begin += entry * op.tensors[-1].strides[place]
         words.append(begin)
-    plan_loops(out, op, one, loops_in_step(out, op, one), 1, words, begin)
+    plan_loops(out, op, one, loops_in_step(out, op, one), lookups, 1, words, begin)
 
 
 def plan_loops(
-    out: Planning, op: Definition, one: MapPass, loops: Loops, run: int, scalars: Words, begin: int
+    out: Planning,
+    op: Definition,
+    one: MapPass,
+    loops: Loops,
+    lookups: Lookups,
+    run: int,
+    scalars: Words,
+    begin: int,
 ) -> None:
     """The dispatch over runs of elements, from an offset in the output on."""
     bind_tensors(out, op, one, run)
-    bits, inner, lookups = run * op.tensors[-1].bits, loops[-1], lookups_in_runs(op.movement.lookups, run)
+    bits, inner = run * op.tensors[-1].bits, loops[-1]
     gathers = one.is_gathered
     threads = GATHER_THREADS if gathers else ELEMENTWISE_THREADS
     by_tuples = len(lookups) > 1 and inner.strides[INDICES] > 1

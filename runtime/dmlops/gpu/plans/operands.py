@@ -105,9 +105,10 @@ Lookups = Annotated[Sequence[Lookup], 8]
 
 
 class Movement(NamedTuple):
-    """The places that indices select: for each dimension that is visited, the strides of what is moved
-    (`strides`) and of the indices (`steps`); and the indices to look up."""
+    """How indices move elements. `moved` has an entry for each dimension of the tensor that is moved: d + 1
+    if its coordinate is the one visited in dimension d, -1 - n if index number n selects it, 0 if it is 0.
+    `picked` has the same for the tensor of indices, with -1 for the dimension along which these are numbered,
+    if there is one."""
 
-    strides: Sizes = ()
-    steps: Sizes = ()
-    lookups: Lookups = ()
+    moved: Sizes = ()
+    picked: Sizes = ()

@@ -19,14 +19,13 @@ class Reason(IntEnum):
     LARGE_NUMBER = 8
     ARRAY_TOO_LONG = 9
     RANK_MISMATCH = 10
-    UNSUPPORTED_INDEXING = 11
-    ACTIVATION = 12
-    PLAN_TOO_LARGE = 13
-    MANY_ELEMENTS = 14
-    DEVICE = 15
-    LACKS_16_BIT = 16
-    LACKS_64_BIT = 17
-    LACKS_DOUBLES = 18
+    ACTIVATION = 11
+    PLAN_TOO_LARGE = 12
+    MANY_ELEMENTS = 13
+    DEVICE = 14
+    LACKS_16_BIT = 15
+    LACKS_64_BIT = 16
+    LACKS_DOUBLES = 17
 
 
 TEXTS = {
@@ -42,7 +41,6 @@ TEXTS = {
     Reason.LARGE_NUMBER: "{number} is beyond the 31 bits in which shaders count",
     Reason.ARRAY_TOO_LONG: "a list of {number} numbers; shaders take 8",
     Reason.RANK_MISMATCH: "{operator} has tensors of different dimension counts",
-    Reason.UNSUPPORTED_INDEXING: "{operator} moves elements in a way that its shader cannot follow",
     Reason.ACTIVATION: "{operator} with {activation} fused has no shader yet",
     Reason.PLAN_TOO_LARGE: "{operator} needs a larger plan than there is room for",
     Reason.MANY_ELEMENTS: "{operator} computes a tensor of {number} elements; shaders count to 2**31",

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from math import gcd
+from typing import Annotated
 
 from .loops import Loop, Loops, Row, merged_in_order
-from .operands import Lookup, Lookups
+from .operands import Lookup, Lookups, Movement, Sizes, Tensor
 
 INDICES = 1
 """The place of the indices among the strides of such a loop."""
+
+
+def stride_of(labels: Sizes, strides: Sizes, label: int) -> int:
+    """The stride of a tensor along the dimensions with a label of a movement."""
+    found = 0
+    for one, stride in zip(labels, strides, strict=True):
+        found += stride if one == label else 0
+    return found
+
+
+def lookups_of(movement: Movement, moved: Tensor, indices: Tensor) -> Lookups:
+    """The indices to look up, in the order of the dimensions that they select."""
+    step = stride_of(movement.picked, indices.strides, -1)
+    lookups: Annotated[list[Lookup], 8] = []
+    for place, label in enumerate(movement.moved):
+        if label < 0:
+            lookups.append(Lookup(moved.sizes[place], moved.strides[place], step * (-1 - label)))
+    return lookups
 
 
 def run_of(most: int, loops: Loops, source: int, lookups: Lookups) -> int:

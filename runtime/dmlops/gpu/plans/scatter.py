@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from .loops import Dimensions, Loop, Words, dimensions, grid, merged_in_order, repeats, times
 from .operands import Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
-from .runs import in_runs, lookups_in_runs, run_of
+from .runs import in_runs, lookups_in_runs, lookups_of, run_of, stride_of
 from .tensors import take_tensors
 
 SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 512 at 0.97, 1024 at 0.93
@@ -77,7 +77,8 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
     besides; if elements are few, one thread group does everything. Runs of elements that are moved together
     are treated as one.
     """
-    movement = op.movement
+    movement, steps, strides = op.movement, op.indices.strides, op.output.strides
+    lookups = lookups_of(movement, op.output, op.indices)
     outputs = merged_in_order(
         [
             Loop(size, [op.input.strides[place], 0, 0, op.output.strides[place]])
@@ -86,14 +87,22 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
     )
     updates = merged_in_order(
         [
-            Loop(size, [0, movement.steps[place], op.updates.strides[place], movement.strides[place]])
+            Loop(
+                size,
+                [
+                    0,
+                    stride_of(movement.picked, steps, place + 1),
+                    op.updates.strides[place],
+                    stride_of(movement.moved, strides, place + 1),
+                ],
+            )
             for place, size in enumerate(op.updates.sizes)
         ]
     )
-    run = run_of(128 // op.output.bits, outputs, INPUT, movement.lookups)
-    run = run_of(run, updates, UPDATES, movement.lookups)
+    run = run_of(128 // op.output.bits, outputs, INPUT, lookups)
+    run = run_of(run, updates, UPDATES, lookups)
     outputs, updates = in_runs(outputs, run), in_runs(updates, run)
-    lookups = lookups_in_runs(movement.lookups, run)
+    lookups = lookups_in_runs(lookups, run)
     span = 1
     for loop in outputs:
         span += (loop.size - 1) * loop.strides[-1]
