@@ -25,7 +25,8 @@
 //   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
 //              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
 //              their own elements, and tensors lie channels last
-//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4; BLOCK_CHANNELS if these are channels
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4, of bytes 1; BLOCK_CHANNELS if these
+//              are channels
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
@@ -159,11 +160,7 @@
 #endif
 
 #if PASS == 1
-#if WEIGHTS_VECTOR == 1
-typedef FILTER_STORED LeftBuffer;
-#else
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
-#endif
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
@@ -706,12 +703,7 @@ void FetchRow(bool isInside, uint base, int y, int x, int less, out int terms[ve
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
-        {
-            const uint word = inputTensor[offset / 4] >> (offset % 4 * 8);
-            [unroll]
-            for (int b = 0; b < WINDOW_VECTOR; b++)
-                some[b] = (INPUT_VALUE)(word << (24 - b * 8)) >> 24;
-        }
+            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)

@@ -21,7 +21,8 @@
 //   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
 //              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
 //              their own elements, and tensors lie channels last
-//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4; BLOCK_CHANNELS if these are channels
+//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4, of bytes 1; BLOCK_CHANNELS if these
+//              are channels
 //   OUTPUT_VECTOR  the same for those stored
 //   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
 //              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.

@@ -817,11 +817,6 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_ContractionParams;
 
-typedef struct dmlops_plan_Packing {
-    int64_t items;
-    int64_t channels;
-} dmlops_plan_Packing;
-
 typedef struct dmlops_plan_Row {
     int64_t taps;
     int64_t reach;
@@ -1684,7 +1679,7 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row,
     dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing,
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Product* product, int64_t channels, int64_t items,
     const dmlops_plan_Row* row);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given);
@@ -1696,8 +1691,6 @@ DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_
 DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result);
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
-DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    int64_t padded, int64_t d);
 DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -1712,8 +1705,6 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
     dmlops_plan_Block* result);
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_Matrices* found, int64_t least_rows);
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide,
     const dmlops_plan_Block* block, const dmlops_plan_WindowAxis_8* axes, int64_t bits, int64_t row_step);
 DMLOPS_CALLED int dmlops_plan_pooling(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -1721,8 +1712,8 @@ DMLOPS_CALLED int dmlops_plan_pooling(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
     const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes,
-    int is_cooperative);
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t channels, int64_t groups, int64_t taps, int is_cooperative);
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
 DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_int_8* labels,
@@ -4126,41 +4117,50 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
     result->count = 0;
     dmlops_plan_Tile made_1;
-    made_1.rows = 64;
+    made_1.rows = 128;
     made_1.columns = 128;
     made_1.depth = depth;
     made_1.wave_rows = 32;
     made_1.wave_columns = 64;
-    made_1.resident = 3;
-    made_1.efficiency = 76;
+    made_1.resident = 2;
+    made_1.efficiency = 92;
     DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
-    made_2.rows = 32;
+    made_2.rows = 64;
     made_2.columns = 128;
     made_2.depth = depth;
-    made_2.wave_rows = 16;
+    made_2.wave_rows = 32;
     made_2.wave_columns = 64;
-    made_2.resident = 6;
-    made_2.efficiency = 66;
+    made_2.resident = 3;
+    made_2.efficiency = 76;
     DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 32;
-    made_3.columns = 64;
-    made_3.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
+    made_3.columns = 128;
+    made_3.depth = depth;
     made_3.wave_rows = 16;
-    made_3.wave_columns = 32;
-    made_3.resident = 3;
-    made_3.efficiency = 100;
+    made_3.wave_columns = 64;
+    made_3.resident = 6;
+    made_3.efficiency = 66;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
-    made_4.rows = 16;
-    made_4.columns = 128;
-    made_4.depth = depth;
+    made_4.rows = 32;
+    made_4.columns = 64;
+    made_4.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
     made_4.wave_rows = 16;
     made_4.wave_columns = 32;
-    made_4.resident = 6;
+    made_4.resident = 3;
     made_4.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 128;
+    made_5.depth = depth;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 32;
+    made_5.resident = 6;
+    made_5.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_5);
     return;
 }
 
@@ -4385,16 +4385,14 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. In packed factors
-   the k-loop counts elements. */
+/* One dispatch, preceded by one if `items`, vectors of 16 bytes, are packed, and followed by one if there are partial
+   sums. A tap has so many `channels`, with padding. In packed factors the k-loop counts elements. */
 DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing,
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Product* product, int64_t channels, int64_t items,
     const dmlops_plan_Row* row) {
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
-    int64_t items = packing->items;
-    int64_t channels = packing->channels;
-    int64_t vector = factors->left.vector;
+    int64_t vector = product->factors.left.vector;
     int64_t sums = dmlops_plan_begin_product(planning, product, dmlops_plan_times(planning, 4, items));
     if ((items > 0) && (dmlops_plan_times(planning, dmlops_add(dmlops_divide(sums, 4), items),
         vector) >= INT64_C(2147483648))) {
@@ -4525,10 +4523,7 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     made_7.tile = tile;
     dmlops_plan_Product product;
     dmlops_plan_product_of(planning, &made_7, &found, &factors, is_cooperative, &product);
-    dmlops_plan_Packing made_8;
-    made_8.items = items;
-    made_8.channels = channels;
-    dmlops_plan_window_product(planning, op, axes, &product, &made_8, &row);
+    dmlops_plan_window_product(planning, op, axes, &product, channels, items, &row);
     return 1;
 }
 
@@ -4700,65 +4695,53 @@ DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dml
     return 1;
 }
 
-/* The packed right factor's stride in bytes along a dimension but that of channels, of which each group has so many
-   with padding. */
-DMLOPS_CALLED int64_t dmlops_plan_packed_stride(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    int64_t padded, int64_t d) {
-    const dmlops_plan_Tensor * right = &op->right;
-    int64_t stride = dmlops_multiply(padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-        right->sizes.count)], op->factors.depth));
-    for (int64_t later = 0; later < right->sizes.count; ++later) {
-        const int64_t size = right->sizes.items[later];
-        stride = (later > dmlops_max(d, 1)) ? dmlops_plan_times(planning, stride, size) : stride;
-    }
-    return stride;
-}
-
 /* Packs both factors of a convolution, and multiplies them. */
 DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given) {
-    const dmlops_plan_Tensor * right = &op->right;
     int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, op->factors.depth, 16), 16);
     dmlops_plan_Matrices found;
     found = *given;
     found.depth = dmlops_plan_times(planning, dmlops_plan_taps_of(planning, axes), padded);
-    int64_t image = dmlops_plan_packed_stride(planning, op, padded, 0);
-    dmlops_plan_Side made_1;
-    dmlops_plan_packed_side(planning, op, &found, 16, &made_1);
-    dmlops_plan_int_8 made_2;
-    dmlops_plan_axis_steps(planning, &op->output, 0, image, &made_2);
-    dmlops_plan_Side made_3;
-    DMLOPS_COPY(&made_3.steps, &made_2);
-    made_3.depth = 1;
-    made_3.matrix = 0;
-    made_3.is_along = 1;
-    made_3.vector = 16;
-    dmlops_plan_Matrices factors;
-    factors = found;
-    factors.left = made_1;
-    factors.right = made_3;
-    int64_t items = dmlops_add(dmlops_plan_left_items(planning, &found, 16),
-        dmlops_plan_times(planning, right->sizes.items[dmlops_item(planning, 0, right->sizes.count)],
-        dmlops_divide(image, 16)));
     dmlops_plan_WindowAxis_8 packed;
     packed.count = 0;
-    for (int64_t d = 0; d < axes->count; ++d) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[d];
-        dmlops_plan_WindowAxis made_4;
-        made_4 = *axis;
-        made_4.stride = dmlops_plan_packed_stride(planning, op, padded, dmlops_add(2, d));
-        DMLOPS_APPEND(planning, &packed, made_4);
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const dmlops_plan_WindowAxis* item = &axes->items[each_1];
+        DMLOPS_APPEND(planning, &packed, *item);
     }
+    int64_t stride = dmlops_multiply(padded, dmlops_divide(op->right.sizes.items[dmlops_item(planning, 1,
+        op->right.sizes.count)], op->factors.depth));
+    for (int64_t place = 0; place < axes->count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(axes->count, 1), place);
+        dmlops_plan_WindowAxis made_2;
+        made_2 = axes->items[dmlops_item(planning, d, axes->count)];
+        made_2.stride = stride;
+        packed.items[dmlops_item(planning, d, packed.count)] = made_2;
+        stride = dmlops_plan_times(planning, stride, axes->items[dmlops_item(planning, d, axes->count)].limit);
+    }
+    dmlops_plan_Side made_3;
+    dmlops_plan_packed_side(planning, op, &found, 16, &made_3);
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_axis_steps(planning, &op->output, 0, stride, &made_4);
+    dmlops_plan_Side made_5;
+    DMLOPS_COPY(&made_5.steps, &made_4);
+    made_5.depth = 1;
+    made_5.matrix = 0;
+    made_5.is_along = 1;
+    made_5.vector = 16;
+    dmlops_plan_Matrices factors;
+    factors = found;
+    factors.left = made_3;
+    factors.right = made_5;
+    int64_t items = dmlops_add(dmlops_plan_left_items(planning, &found, 16),
+        dmlops_plan_times(planning, op->right.sizes.items[dmlops_item(planning, 0, op->right.sizes.count)],
+        dmlops_divide(stride, 16)));
     dmlops_plan_Product product;
     dmlops_plan_byte_product(planning, op, &found, &factors, &product);
-    dmlops_plan_Packing made_5;
-    made_5.items = items;
-    made_5.channels = padded;
     dmlops_plan_Row made_6;
     made_6.taps = 1;
     made_6.reach = 0;
     made_6.pitch = 0;
-    dmlops_plan_window_product(planning, op, &packed, &product, &made_5, &made_6);
+    dmlops_plan_window_product(planning, op, &packed, &product, padded, items, &made_6);
     return 1;
 }
 
@@ -4927,16 +4910,6 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
     return found;
 }
 
-/* Whether a contraction has fewer rows than `least_rows`, from which tiles pay, such small channel groups that they
-   make no tile, or so few products that tiles leave most of a GPU idle. */
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_Matrices* found, int64_t least_rows) {
-    int is_narrow = (op->window.groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    return (found->rows < least_rows) || is_narrow || (products <= 16777216);
-}
-
 /* The weights, of so many bits, to load at once: as many as a block has channels if those of all are adjacent. */
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Slide* slide,
     const dmlops_plan_Block* block, const dmlops_plan_WindowAxis_8* axes, int64_t bits, int64_t row_step) {
@@ -4972,6 +4945,8 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     if (!dmlops_plan_is_slid(planning, op, shader, axes)) {
         return 0;
     }
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
     dmlops_plan_Slide slide;
@@ -4996,7 +4971,7 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     int64_t lead = 0;
     if (slide.is_across) {
         int64_t columns = (across->divisor == 1) ? block.columns : 1;
-        vector = dmlops_gcd(slide.vector, dmlops_multiply(columns, across->step));
+        vector = (tensor->bits >= 16) ? dmlops_gcd(slide.vector, dmlops_multiply(columns, across->step)) : 1;
         stored = dmlops_gcd(dmlops_plan_aligned_vector(planning, output, adjacent), columns);
         lead = dmlops_modulo(axes->items[dmlops_item(planning, -1, axes->count)].first, vector);
     }
@@ -5082,14 +5057,16 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     return 1;
 }
 
-/* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
-DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes,
-    int is_cooperative) {
-    (void)planning;
-    if (is_cooperative && !of_bytes) {
-        return (taps <= 9) ? 3 : 6;
-    }
-    return (of_bytes || (taps == 1)) ? 4 : 9;
+/* Whether a convolution, of so many channels per group, has too few rows for tiles, such small groups that they make no
+   tile, or so few products that tiles leave most of a GPU idle. */
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    int64_t channels, int64_t groups, int64_t taps, int is_cooperative) {
+    int has_rows = (found->rows >= 6) || (is_cooperative && (taps <= 9));
+    int is_narrow = (groups > 1) && (dmlops_max(found->rows, channels) <= 8);
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int is_small = (products <= 16777216) && ((taps > 1) || !is_cooperative);
+    return !has_rows || is_narrow || is_small;
 }
 
 /* Slides the window over the input, or uses tiles. False if the definition's own passes are as good. */
@@ -5101,16 +5078,15 @@ DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlo
     dmlops_plan_Matrices found;
     dmlops_plan_windowed(planning, contraction, &axes, op->window.groups, &found);
     int of_bytes = dmlops_plan_is_of_bytes(planning, contraction);
-    if (of_bytes && !found.is_worth) {
-        return 0;
+    int is_cooperative = dmlops_plan_suits_cooperative_matrix(planning, contraction, &found);
+    if (of_bytes) {
+        if (!found.is_worth) {
+            return 0;
+        }
+        is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 6);
     }
-    int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
-    int is_cooperative = of_bytes ? has_byte_matrices
-        : dmlops_plan_suits_cooperative_matrix(planning, contraction, &found);
-    int64_t taps = dmlops_plan_taps_of(planning, &axes);
-    int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
-    int has_small_tiles = is_cooperative && (taps == 1);
-    int suits = dmlops_plan_suits_sliding(planning, op, &found, least_rows) && !has_small_tiles;
+    int suits = dmlops_plan_suits_sliding(planning, &found, op->factors.depth, op->window.groups,
+        dmlops_plan_taps_of(planning, &axes), is_cooperative);
     if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &axes, &found)) {
         return 1;
     }
@@ -9135,16 +9111,6 @@ static const uint8_t dmlops_convolution_inputs[] = {
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(14), DMLOPS_SELECT,
-        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
-        DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(9), DMLOPS_SELECT,
-        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_SUBTRACT,
@@ -9164,6 +9130,16 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_SMALL(1),
         DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(14), DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
+        DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(9), DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -11312,11 +11288,6 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 0,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
@@ -11327,7 +11298,12 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_LIST, 0,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 0,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11410,11 +11386,6 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
-        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 0,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
@@ -11425,7 +11396,12 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_divisors), DMLOPS_LIST, 0,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 0,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT

@@ -51,37 +51,49 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
+class Window:
+    """A box of `sizes` over which a fold runs, and its taps, whose coordinates are linear functions: on a
+    tensor, the right factor of a contraction, whose dimensions from the third on are those of the window and
+    of the output; and on the left one, if there is one. Only those of the right one depend on the output's,
+    and are still to be divided by `right_divisors`. Fields are those of the planners' record
+    (`plans/gemm_view.py`)."""
+
+    sizes: ir.Expr
+    right_first: ir.Expr
+    right_steps: ir.Expr
+    right_taps: ir.Expr
+    right_divisors: ir.Expr | None = None
+    left_first: ir.Expr | None = None
+    left_taps: ir.Expr | None = None
+    groups: ir.Expr | None = None
+
+    @property
+    def operands(self) -> dict[str, ir.Expr]:
+        """The planner's operands, by the path below its `Definition`."""
+        return {f"window.{name}": node for name, node in vars(self).items() if node is not None}
+
+
+@dataclass(frozen=True)
 class Linear:
-    """Coordinates along the dimensions of a window, each a linear function of the output's coordinate in
-    dimension `axes` and of the window's: its value where both are 0 (`first`), and how far it moves with the
+    """Coordinates along the dimensions of a window, each a linear function of the output's coordinate in the
+    same dimension and of the window's: its value where both are 0 (`first`), and how far it moves with the
     output's (`steps`) and with the window's (`taps`)."""
 
-    axes: ir.Expr | None
     first: ir.Expr
     steps: ir.Expr
     taps: ir.Expr
 
 
 def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
-    """A list of coordinates as linear functions; `axes` is None if they do not depend on the output's. Raises
-    Unfit for any other list."""
+    """A list of coordinates as linear functions. Raises Unfit for any other list."""
     match coordinates:
         case ir.Reduce("list", (ir.Loop(variable, ir.Number(value=0), _, None),), body):
             parts = [part for part in ir.walk(body) if isinstance(part, ir.Index)]
-            axes = list(dict.fromkeys(part.index for part in parts if part.sequence == ir.AT))
-            is_own = all(part.index == variable for part in parts if part.sequence == w)
-            if not is_own or len(axes) > 1 or not is_sum(body, ir.AT, w):
-                raise Unfit
-            along, *numbers = (
-                replace(coordinates, body=one)
-                for one in (
-                    axes[0] if axes else ir.ZERO,
-                    constant(body, ir.AT, w),
-                    coefficient(body, ir.AT),
-                    coefficient(body, w),
-                )
-            )
-            return Linear(along if axes else None, *numbers)
+            own: dict[ir.Expr, ir.Expr] = {w: variable}
+            own[ir.AT] = ir.Binary("+", variable, ir.Number(2, ir.INT), ir.INT)
+            if is_sum(body, *own) and all(part.index == own.get(part.sequence, part.index) for part in parts):
+                numbers = (constant(body, *own), coefficient(body, ir.AT), coefficient(body, w))
+                return Linear(*(replace(coordinates, body=one) for one in numbers))
     raise Unfit
 
 

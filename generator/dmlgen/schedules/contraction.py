@@ -23,7 +23,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals, is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import either, linear, loads_of, numbers
+from dmlgen.schedules.access import Window, either, linear, loads_of, numbers
 from dmlgen.schedules.cases import folds_of, has_folds, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -59,32 +59,12 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Window:
-    """A box of `sizes` over which the products also run: all dimensions but the first two, of both factors
-    and of the output. Fields are those of the planners' record (`plans/gemm_view.py`).
-
-    The coordinates of the factors in each of them are linear functions; only those of the right one depend on
-    the output's, and are still to be divided by `right_divisors`. If that leaves a remainder, or is outside,
-    there is no product. There are `groups`, each with its own part of the left factor's first dimension and
-    of the right factor's second.
-    """
-
-    sizes: ir.Expr
-    groups: ir.Expr
-    left_first: ir.Expr
-    left_taps: ir.Expr
-    right_first: ir.Expr
-    right_steps: ir.Expr
-    right_taps: ir.Expr
-    right_divisors: ir.Expr
-
-
-@dataclass(frozen=True)
 class Contraction(FastForm):
     """A faster way to compute an output from sums of products (`schedules`).
 
-    A sum has `depth` products, or that many per tap of the window. `value` is the element as a function of
-    the sum, the local `total`: an integer if the factors are bytes.
+    A sum has `depth` products, or that many per tap of the window. With one, each of its groups has its own
+    part of the left factor's first dimension and of the right factor's second. `value` is the element as a
+    function of the sum, the local `total`: an integer if the factors are bytes.
     """
 
     output: str
@@ -243,8 +223,7 @@ class _Reader:
         if taps == w:
             taps = replace(place, body=ir.Index(w, place.loop.variable))
         a, b = linear(taps, w), linear(place, w)
-        fit("[d + 2 for d in range(rank)]", b.axes)
-        window = Window(found.sizes, group.groups, a.first, a.taps, b.first, b.steps, b.taps, divisors)
+        window = Window(found.sizes, b.first, b.steps, b.taps, divisors, a.first, a.taps, group.groups)
         return (
             replace(left, places=self._rows(own.rows, beside.channel, k, group)),
             replace(right, places=ir.ListOf((ir.ZERO, self._rank))),

@@ -15,7 +15,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import Linear, linear, loads_of
+from dmlgen.schedules.access import Window, linear, loads_of
 from dmlgen.schedules.cases import folds_of, has_folds, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -27,16 +27,13 @@ _TAPS = "term for w in ndindex(sizes) if in_bounds(place, WholeTensor.Sizes[2:])
 class Sliding(FastForm):
     """A faster way to compute `output` from a fold over a window of `tensor` (`schedules`).
 
-    The window, of `sizes`, moves over the dimensions of tensor and output from the third on; `place` are the
-    coordinates of its taps. `fold` is the fold as defined, `term` what is folded, as a function of the local
-    `element`, from which `less` is subtracted unless it is None, and `value` is the output as a function of
-    the local `total`.
+    `fold` is the fold as defined, `term` what is folded, as a function of the local `element`, from which
+    `less` is subtracted unless it is None, and `value` is the output as a function of the local `total`.
     """
 
     output: str
     tensor: str
-    sizes: ir.Expr
-    place: Linear
+    window: Window
     fold: ir.Reduce
     element: ir.Local
     term: ir.Expr
@@ -62,7 +59,6 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     (load,) = loads
     fit("WholeTensor[at[:2] + place]", load, **vars(found))
     place = linear(found.place, found.w)
-    fit("[d + 2 for d in range(rank)]", place.axes)
     is_certain = facts.is_certain(load.tensor.name) and load.tensor.index is None
     if not is_certain or not is_known(found.sizes) or (less is not None and term != load):
         raise Unfit
@@ -78,8 +74,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     return Sliding(
         output=output,
         tensor=load.tensor.name,
-        sizes=found.sizes,
-        place=place,
+        window=Window(found.sizes, place.first, place.steps, place.taps),
         fold=fold,
         element=element,
         term=term,

@@ -66,7 +66,7 @@ class ContractionPasses(FormPasses):
             "factors.depth": parts.depth,
         }
         if window is not None:
-            found |= {f"window.{name}": node for name, node in vars(window).items()}
+            found |= window.operands
         return found
 
     def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:

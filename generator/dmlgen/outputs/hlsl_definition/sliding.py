@@ -54,13 +54,7 @@ class SlidingPass(FormPass):
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
-        sliding = self.sliding
-        if sliding is None:
-            return {}
-        place = sliding.place
-        found = {"sizes": sliding.sizes, "right_first": place.first}
-        found |= {"right_steps": place.steps, "right_taps": place.taps}
-        return {f"window.{name}": node for name, node in found.items()}
+        return {} if self.sliding is None else self.sliding.window.operands
 
     def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
         weights = WEIGHTS if self.weights is not None else ()

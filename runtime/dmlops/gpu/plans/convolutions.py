@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from .capabilities import Capability
-from .contraction import COOPERATIVE_DIRECT_ROWS, suits_cooperative_matrix
+from .contraction import suits_cooperative_matrix
 from .definition_types import Definition, DefinitionShader
-from .gemm_view import Contraction, is_of_bytes
+from .gemm_view import Contraction, Matrices, is_of_bytes
 from .implicit_gemm import plan_window_tiles, windowed
 from .int8_product import plan_int8_window
+from .loops import times
 from .planning import Planning
-from .sliding import plan_sliding, suits_sliding
+from .sliding import plan_sliding
 from .windows import taps_of, window_axes
 
-TILE_DIRECT_ROWS = 9  # NVIDIA H200: 4 at 0.4 to 1.2, 13 at 0.6 to 0.85
-"rows from which tiles pay with a window of several taps; below, windows slide over the input"
-TILE_POINT_ROWS = 4  # NVIDIA H200: 9 at 0.5 to 1.1
-"the same with a single tap, or with bytes"
-COOPERATIVE_LARGE_ROWS = 6  # NVIDIA H200: 3 at 0.56 to 0.77 with 4 rows, 9 at 0.64 to 1.3 with 8
-"the same with windows of more taps than the next number"
-COOPERATIVE_LARGE_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
-"taps of a window up to which tiles pay from COOPERATIVE_DIRECT_ROWS rows"
+TILE_LEAST_ROWS = 6  # NVIDIA H200: 4 at 0.4 to 1.2; of cooperative matrices 0.57 to 0.86 without them
+"rows from which tiles pay; with fewer, windows slide over the input unless cooperative matrices suit"
+COOPERATIVE_MOST_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
+"taps of a window with so few rows for which these do, at most"
+SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
+"channels and rows per channel group, of several, up to which windows slide over the input"
+SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
+"products in total up to which windows of several taps slide although there are enough rows for tiles"
 
 
-def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
-    """The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input."""
-    if is_cooperative and not of_bytes:
-        return COOPERATIVE_DIRECT_ROWS if taps <= COOPERATIVE_LARGE_TAPS else COOPERATIVE_LARGE_ROWS
-    return TILE_POINT_ROWS if of_bytes or taps == 1 else TILE_DIRECT_ROWS
+def suits_sliding(found: Matrices, channels: int, groups: int, taps: int, is_cooperative: bool) -> bool:
+    """Whether a convolution, of so many channels per group, has too few rows for tiles, such small groups
+    that they make no tile, or so few products that tiles leave most of a GPU idle."""
+    has_rows = found.rows >= TILE_LEAST_ROWS or (is_cooperative and taps <= COOPERATIVE_MOST_TAPS)
+    is_narrow = groups > 1 and max(found.rows, channels) <= SLIDING_CHANNELS
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    is_small = products <= SLIDING_PRODUCTS and (taps > 1 or not is_cooperative)
+    return not has_rows or is_narrow or is_small
 
 
 def plan_convolutions(
@@ -35,15 +39,12 @@ def plan_convolutions(
     """Slides the window over the input, or uses tiles. False if the definition's own passes are as good."""
     axes = window_axes(out, op.window, contraction.left, contraction.right, contraction.output)
     found = windowed(contraction, axes, op.window.groups)
-    of_bytes = is_of_bytes(contraction)
-    if of_bytes and not found.is_worth:
-        return False
-    has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= TILE_POINT_ROWS
-    is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, contraction, found)
-    taps = taps_of(axes)
-    least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
-    has_small_tiles = is_cooperative and taps == 1
-    suits = suits_sliding(op, found, least_rows) and not has_small_tiles
+    of_bytes, is_cooperative = is_of_bytes(contraction), suits_cooperative_matrix(out, contraction, found)
+    if of_bytes:
+        if not found.is_worth:
+            return False
+        is_cooperative = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= TILE_LEAST_ROWS
+    suits = suits_sliding(found, op.factors.depth, op.window.groups, taps_of(axes), is_cooperative)
     if suits and plan_sliding(out, op, shader, contraction.constants, axes, found):
         return True
     if of_bytes:

@@ -43,14 +43,6 @@ COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
 PACK_PASS = 2  # packs factors: its number, relative to the contraction's
 
 
-class Packing(NamedTuple):
-    """The packing of factors into scratch, in so many `items`, vectors of 16 bytes: none if they are read
-    where they are. Taps have so many `channels` with padding."""
-
-    items: int
-    channels: int
-
-
 class Row(NamedTuple):
     """The `taps` along a window's last dimension whose products tiles hold at once, how many columns
     (`reach`) the last of them is behind the first, and the columns (`pitch`) that a row of the output
@@ -126,6 +118,7 @@ def float_window_tiles(channels: int) -> Tiles:
     tap."""
     depth = 16 if channels % 16 == 0 else 8
     return [
+        Tile(128, 128, depth, 32, 64, 2, 92),
         Tile(64, 128, depth, 32, 64, 3, 76),
         Tile(32, 128, depth, 16, 64, 6, 66),
         Tile(32, 64, 32 if channels % 32 == 0 else depth, 16, 32, 3, 100),
@@ -219,12 +212,12 @@ def row_tiles(row: Row) -> Tiles:
 
 
 def plan_window_product(
-    out: Planning, op: Contraction, axes: WindowAxes, product: Product, packing: Packing, row: Row
+    out: Planning, op: Contraction, axes: WindowAxes, product: Product, channels: int, items: int, row: Row
 ) -> None:
-    """One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. In
-    packed factors the k-loop counts elements."""
-    found, factors = product.matrices, product.factors
-    items, channels, vector = packing.items, packing.channels, factors.left.vector
+    """One dispatch, preceded by one if `items`, vectors of 16 bytes, are packed, and followed by one if there
+    are partial sums. A tap has so many `channels`, with padding. In packed factors the k-loop counts
+    elements."""
+    found, factors, vector = product.matrices, product.factors, product.factors.left.vector
     sums = begin_product(out, product, times(4, items))
     if items > 0 and times(sums // 4 + items, vector) >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, times(4, sums + times(4, items)))
@@ -272,5 +265,5 @@ def plan_window_tiles(out: Planning, op: Contraction, axes: WindowAxes, given: M
         items, left = 0, found.left._replace(vector=vector)
     factors = found._replace(left=left, right=gathered(op, axes, found.right, vector))
     product = product_of(chosen._replace(tile=tile), found, factors, is_cooperative)
-    plan_window_product(out, op, axes, product, Packing(items, channels), row)
+    plan_window_product(out, op, axes, product, channels, items, row)
     return True

@@ -21,7 +21,7 @@ from .gemm_view import (
     output_vector,
     side_vector,
 )
-from .implicit_gemm import Packing, Row, left_items, packed_side, plan_window_product
+from .implicit_gemm import Row, left_items, packed_side, plan_window_product
 from .loops import MAX_COUNT, ceil_div, times
 from .operands import NONE
 from .planning import Planning
@@ -95,29 +95,21 @@ def plan_int8_products(out: Planning, op: Contraction) -> bool:
     return True
 
 
-def packed_stride(op: Contraction, padded: int, d: int) -> int:
-    """The packed right factor's stride in bytes along a dimension but that of channels, of which each group
-    has so many with padding."""
-    right = op.right
-    stride = padded * (right.sizes[1] // op.factors.depth)
-    for later, size in enumerate(right.sizes):
-        stride = times(stride, size) if later > max(d, 1) else stride
-    return stride
-
-
 def plan_int8_window(out: Planning, op: Contraction, axes: WindowAxes, given: Matrices) -> bool:
     """Packs both factors of a convolution, and multiplies them."""
-    right, padded = op.right, ceil_div(op.factors.depth, 16) * 16
+    padded = ceil_div(op.factors.depth, 16) * 16
     found = given._replace(depth=times(taps_of(axes), padded))
-    image = packed_stride(op, padded, 0)
+    packed: WindowAxes = list(axes)
+    # That of the packed right factor along a dimension; the channels of all groups are innermost.
+    stride = padded * (op.right.sizes[1] // op.factors.depth)
+    for place in range(len(axes)):
+        d = len(axes) - 1 - place
+        packed[d] = axes[d]._replace(stride=stride)
+        stride = times(stride, axes[d].limit)
     factors = found._replace(
-        left=packed_side(op, found, 16),
-        right=Side(axis_steps(op.output, 0, image), 1, 0, True, 16),
+        left=packed_side(op, found, 16), right=Side(axis_steps(op.output, 0, stride), 1, 0, True, 16)
     )
-    items = left_items(found, 16) + times(right.sizes[0], image // 16)
-    packed: WindowAxes = [
-        axis._replace(stride=packed_stride(op, padded, 2 + d)) for d, axis in enumerate(axes)
-    ]
+    items = left_items(found, 16) + times(op.right.sizes[0], stride // 16)
     product = byte_product(out, op, found, factors)
-    plan_window_product(out, op, packed, product, Packing(items, padded), Row(1, 0, 0))
+    plan_window_product(out, op, packed, product, padded, items, Row(1, 0, 0))
     return True

@@ -48,10 +48,6 @@ SLIDING_COLUMNS = 2  # NVIDIA H200: 4 at 0.6 without vectors
 "columns of a block, if the vectors that are loaded do not have more; of a single row, twice as many"
 SLIDING_UNROLLED = 128
 "sums, taps and elements of a row that a thread has, at most: registers hold them, and loops are unrolled"
-SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
-"channels and rows per channel group, of several, up to which windows slide over the input"
-SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
-"products in total up to which a convolution slides windows although it has enough rows for tiles"
 
 
 class Slide(NamedTuple):
@@ -198,14 +194,6 @@ def is_slid(op: Definition, shader: DefinitionShader, axes: WindowAxes) -> bool:
     return found
 
 
-def suits_sliding(op: Definition, found: Matrices, least_rows: int) -> bool:
-    """Whether a contraction has fewer rows than `least_rows`, from which tiles pay, such small channel groups
-    that they make no tile, or so few products that tiles leave most of a GPU idle."""
-    is_narrow = op.window.groups > 1 and max(found.rows, op.factors.depth) <= SLIDING_CHANNELS
-    products = times(times(found.rows, found.columns), times(found.depth, found.count))
-    return found.rows < least_rows or is_narrow or products <= SLIDING_PRODUCTS
-
-
 def weights_vector(slide: Slide, block: Block, axes: WindowAxes, bits: int, row_step: int) -> int:
     """The weights, of so many bits, to load at once: as many as a block has channels if those of all are
     adjacent."""
@@ -236,7 +224,7 @@ def plan_sliding(
     """One dispatch; False if the window does not slide. A contraction is `found` to be these matrices."""
     if not is_slid(op, shader, axes):
         return False
-    output = op.tensors[shader.sliding.output]
+    tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
     slide = slide_of(op, shader, axes, found.rows)
     block = block_of(slide)
     down, across = block.down, block.across
@@ -251,7 +239,7 @@ def plan_sliding(
     vector, stored, lead = block.channels, gcd(aligned_vector(output, adjacent), block.channels), 0
     if slide.is_across:
         columns = block.columns if across.divisor == 1 else 1  # of a phase, they are apart
-        vector = gcd(slide.vector, columns * across.step)
+        vector = gcd(slide.vector, columns * across.step) if tensor.bits >= 16 else 1
         stored = gcd(aligned_vector(output, adjacent), columns)
         lead = axes[-1].first % vector
     if output.bits < 16 and stored < 4:
