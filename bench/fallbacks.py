@@ -27,7 +27,6 @@ from dmlops.gpu.plans import (
     convolutions,
     definition,
     pass_selection,
-    sparse_sum,
     tile_cost,
 )
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
@@ -72,7 +71,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "attention": (Choice(definition, "dispatch_attention", _never),),
     "few queries": (Choice(attention, "suits_few_queries", _never),),
     "sums": (Choice(definition, "define_sums", _never),),
-    "sparse_sum": (Choice(definition, "term_tables", lambda *_: sparse_sum.TermTables(0, 0, 0)),),
+    "sparse_sum": (Choice(definition, "table_of_terms", lambda *_: [0, 0]),),
 }
 
 CAPABILITIES: Mapping[str, Capability] = {

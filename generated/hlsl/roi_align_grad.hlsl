@@ -19,12 +19,11 @@
 //              4 OutputGradientTensor
 //              5 OutputROIGradientTensor
 //              6 for each coordinate along each dimension tested, one bit per term of OutputGradientTensor: whether it
-//              passes 7 one bit per word of these: whether any is set
-//              8 OutputGradientTensor, from the terms whose bits are set for all its coordinates
+//              passes 7 OutputGradientTensor, from the terms whose bits are set for all its coordinates
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 8 only:
+// In pass 7 only:
 //   ELEMENTS_PER_THREAD  elements of a thread along dimension 1, which share the terms
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
 //   X_TYPE     its data type. InputTensor, InputGradientTensor, ROITensor, OutputGradientTensor,
@@ -90,12 +89,12 @@ struct Dimension
         batchIndicesSizes[2], batchIndicesStrides[2], outputGradientSizes[2], outputGradientStrides[2],
         outputROIGradientStrides[2], inputGradientSizes2[2], inputGradientSizes3[2], roiCount2[2], keptStartsSizes[2],
         keptLengthsSizes[2], keptSamplesSizes[2], keptPacesSizes[2], keptRowsSizes[2], keptColumnsSizes[2],
-        keptBestSizes[2], selection[2];
+        keptBestSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptStartsFirst, keptLengthsFirst, keptSamplesFirst, keptPacesFirst, keptRowsFirst, keptColumnsFirst,
-        keptBestFirst;
+        keptBestFirst, tableFirst;
     float spatialScaleY, spatialScaleX;
     int results, results2, max_, maximumSamplesPerOutput, corners;
     float outputPixelOffset, inputPixelOffset;
@@ -989,19 +988,17 @@ List Numbered(uint number)
 }
 
 #if PASS >= 6
-// Tables of bits, in scratch. A row has a word for each coordinate, those along all dimensions tested one after the
-// other. Row w has the bits of terms 32 * w and up; below these rows are others, whose bits tell which of them have
-// any.
-#define TABLES_FIRST (uint)selection[0][0]  // the first word
-#define TERM_ROWS (uint)selection[0][1]  // rows for terms
-#define ROW_ROWS (uint)selection[0][2]  // rows for these rows
-#define ROW_WORDS (uint)selection[0][3]
-uint Bits(uint row, uint coordinate) { return scratch[TABLES_FIRST + row * ROW_WORDS + coordinate]; }
-
-#if PASS < 8
-groupshared uint words[NUM_THREADS / 32];
+// A table of bits, in scratch. A row has a word for each coordinate, those along all dimensions tested one after the
+// other. A block of 1024 terms has 32 rows with a bit for each term, and one that tells which of these words are not 0.
+uint PlaceOf(uint row, uint coordinate)
+{
+    return (uint)tableFirst + row * (uint)(outputGradientSizes[0][0] + outputGradientSizes[0][2]
+        + outputGradientSizes[0][3]) + coordinate;
+}
 
 #if PASS == 6
+groupshared uint words[32];
+
 bool IsSet(uint number, int coordinate)
 {
     const List box = ListOf(roiCount2[0], roiCount2[1], ROI_COUNT2_LENGTH);
@@ -1030,28 +1027,32 @@ bool IsSet(uint number, int coordinate)
     }
     return false;
 }
-#else
-bool IsSet(uint number, int coordinate) { return number < TERM_ROWS && Bits(number, (uint)coordinate) != 0; }
-#endif
 
-// Writes NUM_THREADS / 32 words, one bit per thread
-void WriteBits(uint group, uint thread)
+// Writes the words of a block of terms for one coordinate
+void WriteBits(uint block, uint coordinate, uint thread)
 {
-    const uint own = thread % (NUM_THREADS / 32), bit = thread / (NUM_THREADS / 32);
-    const uint item = group * (NUM_THREADS / 32) + own, row = DivideBySize(item, sizes[1]);
-    if (bit == 0)
-        words[own] = 0;
+    if (thread < 32)
+        words[thread] = 0;
     GroupMemoryBarrierWithGroupSync();
-    if (item < count && IsSet(32 * row + bit, (int)(item - row * sizes[1].size)))
-        InterlockedOr(words[own], 1u << bit);
+    [loop]
+    for (uint term = thread; term < 1024; term += NUM_THREADS)
+    {
+        if (IsSet(1024 * block + term, (int)coordinate))
+            InterlockedOr(words[term / 32], 1u << term % 32);
+    }
     GroupMemoryBarrierWithGroupSync();
-    if (bit == 0 && item < count)
-        scratch[TABLES_FIRST + first + item] = words[own];
+    uint used = 0;
+    [unroll]
+    for (uint row = 0; row < 32; row++)
+        used |= (words[row] != 0 ? 1u : 0u) << row;
+    if (thread <= 32)
+        scratch[PlaceOf(33 * block + thread, coordinate)] = thread < 32 ? words[min(thread, 31)] : used;
 }
 #else
 uint Common(uint row, uint coordinates[3])
 {
-    return Bits(row, coordinates[0]) & Bits(row, coordinates[1]) & Bits(row, coordinates[2]);
+    return scratch[PlaceOf(row, coordinates[0])] & scratch[PlaceOf(row, coordinates[1])] & scratch[PlaceOf(row,
+        coordinates[2])];
 }
 
 void AddSelected(List at)
@@ -1071,19 +1072,20 @@ void AddSelected(List at)
     for (lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
         totals[lane] = (REAL_VALUE)0;
     [loop]
-    for (uint block = 0; block < ROW_ROWS; block++)
+    for (uint block = 0; 1024 * block < (uint)Multiplied(ListOf(roiCount2[0], roiCount2[1], ROI_COUNT2_LENGTH));
+        block++)
     {
-        uint rows = Common(TERM_ROWS + block, coordinates);
+        uint rows = Common(33 * block + 32, coordinates);
         [loop]
         while (rows != 0)  // ends: each turn clears a bit, here and below
         {
-            const uint row = 32 * block + firstbitlow(rows);
+            const uint row = firstbitlow(rows);
             rows &= rows - 1;
-            uint bits = Common(row, coordinates);
+            uint bits = Common(33 * block + row, coordinates);
             [loop]
             while (bits != 0)
             {
-                const List term = UnravelIndex((int)(32 * row + firstbitlow(bits)),
+                const List term = UnravelIndex((int)(1024 * block + 32 * row + firstbitlow(bits)),
                     ListOf(roiCount2[0], roiCount2[1], ROI_COUNT2_LENGTH));
                 bits &= bits - 1;
                 [unroll]
@@ -1114,12 +1116,14 @@ void AddSelected(List at)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS >= 6
-#if PASS < 8
-    WriteBits(group.y * groupColumns + group.x, thread);
+    const uint number = group.y * groupColumns + group.x;
+#if PASS == 6
+    const uint block = DivideBySize(number, sizes[1]);
+    if (number < count)
+        WriteBits(block, number - block * sizes[1].size, thread);
 #else
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item < count)
-        AddSelected(Numbered(item));
+    if (number * NUM_THREADS + thread < count)
+        AddSelected(Numbered(number * NUM_THREADS + thread));
 #endif
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;

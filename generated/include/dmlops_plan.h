@@ -954,12 +954,6 @@ typedef struct dmlops_plan_Space {
     int64_t words;
 } dmlops_plan_Space;
 
-typedef struct dmlops_plan_TermTables {
-    int64_t rows;
-    int64_t blocks;
-    int64_t coordinates;
-} dmlops_plan_TermTables;
-
 typedef struct dmlops_plan_DefinitionParams {
     dmlops_plan_Dimension_16 sizes;
     dmlops_plan_int_512 lists;
@@ -1819,12 +1813,8 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted, int64_t copied, dmlops_plan_Space* result);
-DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result);
-DMLOPS_CALLED int64_t dmlops_plan_words_of_tables(dmlops_planning* planning, const dmlops_plan_TermTables* tables);
-DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const dmlops_plan_TermTables* tables,
-    int64_t first, dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_elements_along(dmlops_planning* planning, int64_t size);
+DMLOPS_CALLED void dmlops_plan_table_of_terms(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_check_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
@@ -1852,7 +1842,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, con
     const dmlops_plan_SeparablePass* separable, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
-    const dmlops_plan_TermTables* tables, const dmlops_plan_Pass* one, int waits);
+    const dmlops_plan_int_8* table, const dmlops_plan_Pass* one, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape,
     int64_t count, int64_t first, const dmlops_plan_Threads* threads, int waits);
@@ -6606,64 +6596,31 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The tables of the output that sums selected terms, if there is one and they have room. */
-DMLOPS_CALLED void dmlops_plan_term_tables(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, dmlops_plan_TermTables* result) {
+/* The table of the output that sums selected terms: its blocks of 1024 terms, and the coordinates tested; these are
+   none if there is no such output, or no room. */
+DMLOPS_CALLED void dmlops_plan_table_of_terms(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result) {
     const dmlops_plan_SparseSumPass * sparse_sum = &shader->sparse_sum;
-    if ((sparse_sum->number == -1) || !op->tensors.items[dmlops_item(planning, sparse_sum->output,
-        op->tensors.count)].is_present) {
-        result->rows = 0;
-        result->blocks = 0;
-        result->coordinates = 0;
-        return;
-    }
+    int64_t blocks = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &op->terms), 1024);
     int64_t coordinates = 0;
-    for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, sparse_sum->output, op->tensors.count)].sizes.count;
-        ++d) {
-        const int64_t size = op->tensors.items[dmlops_item(planning, sparse_sum->output,
-            op->tensors.count)].sizes.items[d];
-        coordinates = dmlops_add(coordinates, dmlops_multiply(size, (sparse_sum->tested >> d) & 1));
+    if ((sparse_sum->number != -1) && op->tensors.items[dmlops_item(planning, sparse_sum->output,
+        op->tensors.count)].is_present) {
+        for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, sparse_sum->output,
+            op->tensors.count)].sizes.count; ++d) {
+            const int64_t size = op->tensors.items[dmlops_item(planning, sparse_sum->output,
+                op->tensors.count)].sizes.items[d];
+            coordinates = dmlops_add(coordinates, dmlops_multiply(size, (sparse_sum->tested >> d) & 1));
+        }
     }
-    int64_t rows = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &op->terms), 32);
-    if (dmlops_plan_times(planning, dmlops_add(rows, dmlops_plan_ceil_div(planning, rows, 32)),
-        coordinates) > 33554432) {
-        result->rows = 0;
-        result->blocks = 0;
-        result->coordinates = 0;
-        return;
+    if (dmlops_plan_times(planning, dmlops_multiply(33, blocks), coordinates) > 33554432) {
+        coordinates = 0;
     }
-    result->rows = rows;
-    result->blocks = dmlops_plan_ceil_div(planning, rows, 32);
-    result->coordinates = coordinates;
+    dmlops_plan_int_8 table;
+    table.count = 0;
+    DMLOPS_APPEND(planning, &table, blocks);
+    DMLOPS_APPEND(planning, &table, coordinates);
+    DMLOPS_COPY(result, &table);
     return;
-}
-
-/* The words of the tables. */
-DMLOPS_CALLED int64_t dmlops_plan_words_of_tables(dmlops_planning* planning, const dmlops_plan_TermTables* tables) {
-    (void)planning;
-    return dmlops_multiply(dmlops_add(tables->rows, tables->blocks), tables->coordinates);
-}
-
-/* The constants that describe the tables to shaders; the tables start at word `first` of scratch. */
-DMLOPS_CALLED void dmlops_plan_table_constants(dmlops_planning* planning, const dmlops_plan_TermTables* tables,
-    int64_t first, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 words;
-    words.count = 0;
-    DMLOPS_APPEND(planning, &words, first);
-    DMLOPS_APPEND(planning, &words, tables->rows);
-    DMLOPS_APPEND(planning, &words, tables->blocks);
-    DMLOPS_APPEND(planning, &words, tables->coordinates);
-    DMLOPS_APPEND(planning, &words, 0);
-    DMLOPS_APPEND(planning, &words, 0);
-    DMLOPS_APPEND(planning, &words, 0);
-    DMLOPS_APPEND(planning, &words, 0);
-    DMLOPS_COPY(result, &words);
-    return;
-}
-
-/* The elements of a thread along a dimension of that size that no test depends on. */
-DMLOPS_CALLED int64_t dmlops_plan_elements_along(dmlops_planning* planning, int64_t size) {
-    return dmlops_plan_power_below(planning, size, 16);
 }
 
 /* The dispatches, of a faster form if one applies; none if every output is absent. */
@@ -6754,10 +6711,10 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
         words = dmlops_add(words, dmlops_plan_words_of_parts(planning, &chosen.split,
             &op->kept_sizes.items[dmlops_item(planning, shader->attention.target, op->kept_sizes.count)]));
     }
-    dmlops_plan_TermTables tables;
-    dmlops_plan_term_tables(planning, op, shader, &tables);
-    int64_t first_of_tables = words;
-    words = dmlops_add(words, dmlops_plan_words_of_tables(planning, &tables));
+    dmlops_plan_int_8 table;
+    dmlops_plan_table_of_terms(planning, op, shader, &table);
+    int64_t first_of_table = words;
+    words = dmlops_add(words, dmlops_multiply(33, dmlops_plan_element_count(planning, &table)));
     int64_t first_of_counters = words;
     words = dmlops_add(words, dmlops_plan_counters_of_steps(planning, shader, &chosen));
     if (words >= INT64_C(2147483648)) {
@@ -6785,6 +6742,9 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     if (shader->sums.count > 0) {
         DMLOPS_APPEND(planning, &scalars, first_of_counters);
     }
+    if (shader->sparse_sum.number != -1) {
+        DMLOPS_APPEND(planning, &scalars, first_of_table);
+    }
     DMLOPS_EXTEND(planning, &scalars, &known->scalars);
     if (chosen.attends) {
         dmlops_plan_int_64 made_3;
@@ -6792,34 +6752,29 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
             space.words, &made_3);
         DMLOPS_EXTEND(planning, &lists, &made_3);
     }
-    if (shader->sparse_sum.number != -1) {
-        dmlops_plan_int_8 made_4;
-        dmlops_plan_table_constants(planning, &tables, first_of_tables, &made_4);
-        DMLOPS_EXTEND(planning, &lists, &made_4);
-    }
     if ((shader->kept.count > 0) || (shader->contraction.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_5 = 0; each_5 < chosen.passes.count; ++each_5) {
-            const dmlops_plan_Pass* one = &chosen.passes.items[each_5];
+        for (int64_t each_4 = 0; each_4 < chosen.passes.count; ++each_4) {
+            const dmlops_plan_Pass* one = &chosen.passes.items[each_4];
             from_zeros = from_zeros || (one->box != -1);
         }
-        dmlops_plan_Buffer made_6;
-        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_6);
+        dmlops_plan_Buffer made_5;
+        made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_5);
     }
-    for (int64_t each_7 = 0; each_7 < chosen.passes.count; ++each_7) {
-        const dmlops_plan_Pass* one = &chosen.passes.items[each_7];
+    for (int64_t each_6 = 0; each_6 < chosen.passes.count; ++each_6) {
+        const dmlops_plan_Pass* one = &chosen.passes.items[each_6];
         if (one->axis != -1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), 4);
         }
     }
     dmlops_out_share(planning);
-    dmlops_plan_CommonConstants made_8;
-    DMLOPS_COPY(&made_8.lists, &lists);
-    DMLOPS_COPY(&made_8.activations, &known->activations);
-    DMLOPS_COPY(&made_8.elements, &known->elements);
-    DMLOPS_COPY(&made_8.scalars, &scalars);
-    dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_8);
+    dmlops_plan_CommonConstants made_7;
+    DMLOPS_COPY(&made_7.lists, &lists);
+    DMLOPS_COPY(&made_7.activations, &known->activations);
+    DMLOPS_COPY(&made_7.elements, &known->elements);
+    DMLOPS_COPY(&made_7.scalars, &scalars);
+    dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_7);
 }
 
 /* The words of scratch in which the groups of sums count the steps of a recurrence, one for each pass. */
@@ -6900,10 +6855,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
             &shader->separable.items[dmlops_item(planning, chosen->separable, shader->separable.count)], known, one);
         return;
     }
-    dmlops_plan_TermTables tables;
-    dmlops_plan_term_tables(planning, op, shader, &tables);
-    if ((tables.rows > 0) && (one->outputs == dmlops_shift(1, shader->sparse_sum.output))) {
-        dmlops_plan_dispatch_sparse_sum(planning, op, shader, known, &tables, one, waits);
+    dmlops_plan_int_8 table;
+    dmlops_plan_table_of_terms(planning, op, shader, &table);
+    if ((dmlops_plan_element_count(planning, &table) > 0)
+        && (one->outputs == dmlops_shift(1, shader->sparse_sum.output))) {
+        dmlops_plan_dispatch_sparse_sum(planning, op, shader, known, &table, one, waits);
         return;
     }
     if (one->axis != -1) {
@@ -7004,39 +6960,31 @@ DMLOPS_CALLED void dmlops_plan_dispatch_separable(dmlops_planning* planning, con
         &threads, 0);
 }
 
-/* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
+/* The dispatches of an output in place of pass `one`: one that finds the terms, one that sums them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_sparse_sum(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
-    const dmlops_plan_TermTables* tables, const dmlops_plan_Pass* one, int waits) {
+    const dmlops_plan_int_8* table, const dmlops_plan_Pass* one, int waits) {
     const dmlops_plan_SparseSumPass * sparse_sum = &shader->sparse_sum;
-    int64_t first = 0;
-    for (int64_t place = 0; place < 2; ++place) {
-        dmlops_plan_int_8 table;
-        table.count = 0;
-        DMLOPS_APPEND(planning, &table, (place == 1) ? tables->blocks : tables->rows);
-        DMLOPS_APPEND(planning, &table, tables->coordinates);
-        dmlops_plan_Pass finding;
-        finding = *one;
-        finding.number = dmlops_add(sparse_sum->number, place);
-        finding.writes_kept = 1;
-        int64_t entries = dmlops_plan_element_count(planning, &table);
-        dmlops_plan_Threads threads;
-        threads.threads = dmlops_multiply(32, entries);
-        threads.in_group = 256;
-        dmlops_plan_dispatch_box(planning, op, known, &finding, &table, entries, first, &threads, (place > 0) || waits);
-        first = dmlops_add(first, entries);
-    }
+    dmlops_plan_Pass finding;
+    finding = *one;
+    finding.number = sparse_sum->number;
+    finding.writes_kept = 1;
+    int64_t count = dmlops_plan_element_count(planning, table);
+    dmlops_plan_Threads threads;
+    threads.threads = dmlops_plan_times(planning, count, 256);
+    threads.in_group = 256;
+    dmlops_plan_dispatch_box(planning, op, known, &finding, table, count, 0, &threads, waits);
     const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, sparse_sum->output,
         op->tensors.count)].sizes;
-    int64_t each = dmlops_plan_elements_along(planning,
-        sizes->items[dmlops_item(planning, sparse_sum->axis, sizes->count)]);
+    int64_t each = dmlops_plan_power_below(planning,
+        sizes->items[dmlops_item(planning, sparse_sum->axis, sizes->count)], 16);
     dmlops_plan_int_8 shape;
     dmlops_plan_shape_of_threads(planning, sizes, sparse_sum->axis, each, &shape);
-    int64_t count = dmlops_plan_element_count(planning, &shape);
+    count = dmlops_plan_element_count(planning, &shape);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), each);
     dmlops_plan_Pass summing;
     summing = *one;
-    summing.number = dmlops_add(sparse_sum->number, 2);
+    summing.number = dmlops_add(sparse_sum->number, 1);
     dmlops_plan_Threads made_1;
     made_1.threads = count;
     made_1.in_group = 256;

@@ -14,7 +14,7 @@ from dmlgen.schedules.sparse_sum import SparseSum
 
 @dataclass(frozen=True)
 class SparseSumPasses(FormPasses):
-    """Two passes that find bits, and the pass of the output; see `schedules.sparse_sum`. `tests` has a text
+    """A pass that finds bits, and the pass of the output; see `schedules.sparse_sum`. `tests` has a text
     for each dimension tested; `terms` are the sizes of the box of terms."""
 
     output: ShaderTensor
@@ -26,7 +26,7 @@ class SparseSumPasses(FormPasses):
     value: str
     field = "sparse_sum"
     template = "sparse_sum"
-    lists = ("selection",)
+    scalars = ("tableFirst",)  # where bits are in scratch
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:

@@ -29,6 +29,8 @@ from .loops import (
     grid,
     in_digits,
     outermost_first,
+    power_below,
+    times,
 )
 from .map import plan_map
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
@@ -39,7 +41,7 @@ from .rows import plan_rows
 from .scratch import space_of
 from .separable import define_separable
 from .sliding import plan_pooling
-from .sparse_sum import TermTables, elements_along, table_constants, term_tables, words_of_tables
+from .sparse_sum import BLOCK_WORDS, SPARSE_SUM_ELEMENTS, table_of_terms
 from .sums import SumsTile, define_sums
 from .tensors import are_native, check_span, is_double
 
@@ -119,9 +121,9 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     words = space.words
     if chosen.attends:
         words += words_of_parts(chosen.split, op.kept_sizes[shader.attention.target])
-    tables = term_tables(op, shader)
-    first_of_tables = words
-    words += words_of_tables(tables)
+    table = table_of_terms(op, shader)
+    first_of_table = words
+    words += BLOCK_WORDS * element_count(table)
     first_of_counters = words
     words += counters_of_steps(shader, chosen)
     if words >= MAX_COUNT:
@@ -139,11 +141,11 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     scalars.extend(space.firsts)
     if len(shader.sums) > 0:
         scalars.append(first_of_counters)
+    if shader.sparse_sum.number != NONE:
+        scalars.append(first_of_table)
     scalars.extend(known.scalars)
     if chosen.attends:
         lists.extend(places_of(shader.attention, chosen.sources, op.kept_sizes, space.firsts, space.words))
-    if shader.sparse_sum.number != NONE:
-        lists.extend(table_constants(tables, first_of_tables))
     if len(shader.kept) > 0 or shader.contraction.number != NONE:
         from_zeros = any(one.box != NONE for one in chosen.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
@@ -217,9 +219,9 @@ def dispatch_defined(
     if chosen.separable != NONE:
         dispatch_separable(out, op, shader.separable[chosen.separable], known, one)
         return
-    tables = term_tables(op, shader)
-    if tables.rows > 0 and one.outputs == 1 << shader.sparse_sum.output:
-        dispatch_sparse_sum(out, op, shader, known, tables, one, waits)
+    table = table_of_terms(op, shader)
+    if element_count(table) > 0 and one.outputs == 1 << shader.sparse_sum.output:
+        dispatch_sparse_sum(out, op, shader, known, table, one, waits)
         return
     if one.axis != NONE:
         shape = shape_of_threads(shape, one.axis, ELEMENTS_PER_THREAD)
@@ -289,26 +291,22 @@ def dispatch_sparse_sum(
     op: Definition,
     shader: DefinitionShader,
     known: CommonConstants,
-    tables: TermTables,
+    table: Eight,
     one: Pass,
     waits: bool,
 ) -> None:
-    """The dispatches of an output in place of pass `one`: two that find the terms, one that sums them."""
+    """The dispatches of an output in place of pass `one`: one that finds the terms, one that sums them."""
     sparse_sum = shader.sparse_sum
-    first = 0
-    for place in range(2):
-        table: Eight = [tables.blocks if place == 1 else tables.rows, tables.coordinates]
-        finding = one._replace(number=sparse_sum.number + place, writes_kept=True)  # a table, in scratch
-        entries = element_count(table)
-        threads = Threads(32 * entries, DEFINITION_THREADS)
-        dispatch_box(out, op, known, finding, table, entries, first, threads, place > 0 or waits)
-        first += entries
+    finding = one._replace(number=sparse_sum.number, writes_kept=True)  # a table, in scratch
+    count = element_count(table)
+    threads = Threads(times(count, DEFINITION_THREADS), DEFINITION_THREADS)
+    dispatch_box(out, op, known, finding, table, count, 0, threads, waits)
     sizes = op.tensors[sparse_sum.output].sizes
-    each = elements_along(sizes[sparse_sum.axis])
+    each = power_below(sizes[sparse_sum.axis], SPARSE_SUM_ELEMENTS)
     shape = shape_of_threads(sizes, sparse_sum.axis, each)
     count = element_count(shape)
     out.define("ELEMENTS_PER_THREAD", each)
-    summing = one._replace(number=sparse_sum.number + 2)
+    summing = one._replace(number=sparse_sum.number + 1)
     dispatch_box(out, op, known, summing, shape, count, 0, Threads(count, DEFINITION_THREADS), True)
 
 
