@@ -282,9 +282,8 @@ List Position(List at)
 
 INPUT_VALUE OutputChoice(List at)
 {
-    const List list1 = Position(at);
-    if (InBounds(list1, ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
-        return ReadInput(Join(ListOf(int4(Entry(at, 0), Entry(PositionEntry(at), 0), 0, 0), 0, 2), list1));
+    if (InBounds(Position(at), ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
+        return ReadInput(Join(ListOf(int4(Entry(at, 0), Entry(PositionEntry(at), 0), 0, 0), 0, 2), Position(at)));
     return (INPUT_VALUE)0;
 }
 

@@ -6206,7 +6206,6 @@ typedef enum dmlops_operation {
     DMLOPS_CHOOSE,
     DMLOPS_ALIGN,
     DMLOPS_REPLACE,
-    DMLOPS_HAS,
     DMLOPS_DONE,
     DMLOPS_SET_NUMBER,
     DMLOPS_SET_FLAG,
@@ -6505,18 +6504,6 @@ DMLOPS_CALLED int64_t dmlops_of_array(dmlops_program* program, uint8_t operation
     }
 }
 
-/* Whether an array has an entry of a value. */
-DMLOPS_CALLED int64_t dmlops_has_entry(dmlops_program* program) {
-    dmlops_list storage;
-    const dmlops_array array = dmlops_array_here(program, &storage);
-    const int64_t value = dmlops_integer(program);
-    int found = 0;
-    for (int64_t i = 0; !found && i < array.count; ++i) {
-        found = dmlops_array_entry(&array, i) == value;
-    }
-    return found;
-}
-
 DMLOPS_CALLED int64_t dmlops_same(dmlops_program* program) {
     dmlops_list storage[2];
     const dmlops_array first = dmlops_array_here(program, &storage[0]);
@@ -6732,8 +6719,6 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     }
     case DMLOPS_REDUCE:
         return dmlops_reduce(program);
-    case DMLOPS_HAS:
-        return dmlops_has_entry(program);
     case DMLOPS_ABS: {
         const int64_t value0 = dmlops_integer(program);
         return dmlops_abs(value0);

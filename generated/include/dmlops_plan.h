@@ -9188,12 +9188,15 @@ static const dmlops_shader_tensor dmlops_reduce_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_reduce_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS,
-        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE,
+        DMLOPS_OVER_ANY, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7),
+        DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, rows.function), DMLOPS_UINT, DMLOPS_AT(Function),
     DMLOPS_DONE,
 };
@@ -10967,14 +10970,17 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization1_tensors[] 
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS,
-        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE,
+        DMLOPS_OVER_ANY, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7),
+        DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -11721,8 +11727,10 @@ static const dmlops_shader_tensor dmlops_argmin_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmin_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, rows.function), DMLOPS_UINT, DMLOPS_AT(AxisDirection),
     DMLOPS_DONE,
 };
@@ -11735,8 +11743,10 @@ static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmax_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, rows.function), DMLOPS_UINT, DMLOPS_AT(AxisDirection),
     DMLOPS_DONE,
 };
@@ -12362,8 +12372,10 @@ static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12375,8 +12387,10 @@ static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12388,8 +12402,10 @@ static const dmlops_shader_tensor dmlops_activation_hardmax1_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13107,15 +13123,18 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization2_tensors[] 
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS,
-        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_REDUCE,
+        DMLOPS_OVER_ANY, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7),
+        DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseMean),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
+        DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };

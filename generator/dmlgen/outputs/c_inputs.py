@@ -14,7 +14,7 @@ from dmlgen.names import free
 from dmlgen.outputs.c_program import Name, Program
 from dmlgen.outputs.c_rules import Code
 from dmlgen.outputs.hlsl_names import word
-from dmlgen.outputs.planner_inputs import PlannerInputs, innermost_first, membership, shared
+from dmlgen.outputs.planner_inputs import PlannerInputs, innermost_first, shared
 from dmlgen.plans.model import BOOL, ListOf, Record, Type
 from dmlgen.registry import Member, Operator, Registry
 
@@ -135,16 +135,6 @@ class InputProgram(Program):
     def _named(self, node: ir.Expr) -> ir.Expr:
         """An expression in which names stand for what it shares with others."""
         return ir.substitute(node, self._code.shared) if self._code.shared else node
-
-    def integer(self, node: ir.Expr) -> None:
-        found = membership(node)
-        if found is None:
-            super().integer(node)
-        else:
-            item, sequence = found
-            self._op("HAS")
-            self._list(sequence)
-            self.integer(item)
 
 
 def _takes_steps(node: ir.Expr) -> bool:

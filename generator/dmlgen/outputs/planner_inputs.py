@@ -211,18 +211,6 @@ def _folded(node: ir.Expr) -> ir.Expr:
     return node
 
 
-def membership(node: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
-    """The item that some entry of an array must equal, and the array, if a condition is that."""
-    match node:
-        case ir.Reduce(
-            kind="any",
-            loops=(ir.Loop(variable, ir.Number(value=0), upper, None),),
-            body=ir.Compare(op="==", left=ir.Index(sequence=sequence, index=index), right=item),
-        ) if index == variable and upper == ir.Call("len", (sequence,), ir.INT):
-            return item, sequence
-    return None
-
-
 def innermost_first(node: ir.Expr, parts: Parts = ir.children) -> Iterator[ir.Expr]:
     """An expression and all that it consists of."""
     for part in parts(node):

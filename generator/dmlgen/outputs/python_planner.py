@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from dmlgen.analysis.definition_bounds import DefinitionBounds, Valid
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
-from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import free, python_variable
 from dmlgen.outputs.hlsl_names import word
 from dmlgen.outputs.parts import merged, parts
@@ -17,7 +16,6 @@ from dmlgen.outputs.planner_inputs import (
     PlannerInputs,
     PlannerTensor,
     innermost_first,
-    membership,
     planner_inputs,
     shared,
 )
@@ -244,13 +242,6 @@ class InputPrinter(FunctionPrinter):
         if isinstance(node.left, ir.Number) and not isinstance(node.right, ir.Number):
             return super().compare(ir.Compare(ir.FLIPPED[node.op], node.right, node.left))
         return super().compare(node)
-
-    def reduce(self, node: ir.Reduce) -> str:
-        found = membership(node)
-        if found is None:
-            return super().reduce(node)
-        item, sequence = found
-        return f"({self.print(item, COMPARISON + 1)} in {self.print(sequence, ATOM)})"
 
 
 def _parts(node: ir.Expr) -> list[ir.Expr]:

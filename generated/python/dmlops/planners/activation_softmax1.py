@@ -25,7 +25,12 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        rows=Rows(reduced=tuple(1 if (d in desc.Axes) else 0 for d in range(len(desc.InputTensor.Sizes)))),
+        rows=Rows(
+            reduced=tuple(
+                1 if any(desc.Axes[i] == d for i in range(len(desc.Axes))) else 0
+                for d in range(len(desc.InputTensor.Sizes))
+            )
+        ),
     )
 
 

@@ -34,11 +34,21 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         tensors=tensors,
         numbers=[
-            prod(tuple(input_sizes[d] if (d in desc.Axes) else 1 for d in range(input_dimension_count))),
+            prod(
+                tuple(
+                    input_sizes[d] if any(desc.Axes[i] == d for i in range(len(desc.Axes))) else 1
+                    for d in range(input_dimension_count)
+                )
+            ),
             1 if desc.UseMean else 0, bits(f.single(desc.Epsilon)), 1 if desc.UseVariance else 0,
         ],
         activations=activations(desc.FusedActivation, SHADER.activations),
-        rows=Rows(reduced=tuple(1 if (d in desc.Axes) else 0 for d in range(input_dimension_count))),
+        rows=Rows(
+            reduced=tuple(
+                1 if any(desc.Axes[i] == d for i in range(len(desc.Axes))) else 0
+                for d in range(input_dimension_count)
+            )
+        ),
     )
 
 

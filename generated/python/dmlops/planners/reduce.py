@@ -29,10 +29,18 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         tensors=tensors,
         numbers=[
-            prod(tuple(input_sizes[d] if (d in desc.Axes) else 1 for d in range(input_dimension_count)))
+            prod(
+                tuple(
+                    input_sizes[d] if any(desc.Axes[i] == d for i in range(len(desc.Axes))) else 1
+                    for d in range(input_dimension_count)
+                )
+            )
         ],
         rows=Rows(
-            reduced=tuple(1 if (d in desc.Axes) else 0 for d in range(input_dimension_count)),
+            reduced=tuple(
+                1 if any(desc.Axes[i] == d for i in range(len(desc.Axes))) else 0
+                for d in range(input_dimension_count)
+            ),
             function=desc.Function,
         ),
     )

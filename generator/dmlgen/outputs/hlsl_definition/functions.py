@@ -139,14 +139,8 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
     def _returned(self, node: ir.Expr) -> list[str]:
         """Statements that return a value; a conditional only computes the branch that it takes."""
         if isinstance(node, ir.Conditional) and not is_constant(node):
-            before = self._lists
-            lines = self._named(
-                one for one in lists_in(node.test) if one in (*lists_in(node.then), *lists_in(node.otherwise))
-            )
-            lines += [f"if ({self.deciding(node.test)})", *enclosed(self._returned(node.then))]
-            lines += self._returned(node.otherwise)
-            self._lists = before
-            return lines
+            test, then = self.deciding(node.test), self._returned(node.then)
+            return [f"if ({test})", *enclosed(then), *self._returned(node.otherwise)]
         return [f"return {self.print(node)};"]
 
 
