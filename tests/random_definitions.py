@@ -7,7 +7,8 @@ Functions come from the generator's own tables, so a new one is included automat
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal, TypeAlias
@@ -26,8 +27,57 @@ _LEAST, _MOST = 2, 6  # data types of a tensor
 _ROUNDING = ("floor", "ceil", "trunc", "round_even", "round_away")
 _EXACT = ("abs", "sign", "min", "max", "sqrt", *_ROUNDING)
 """Functions of floats that have one right result: those of floats that decide."""
-_WILD = ("pow", "apply_activation", "normalize_index", "above", "below", "scaled", "larger")
-"""Functions of elements with their own arguments, or with more than one right result."""
+_WILD = (
+    *("pow", "apply_activation", "normalize_index", "above", "below", "scaled", "larger"),
+    *("bit_not", "bit_count"),
+)
+"""Functions of elements with their own arguments, of bits, or with more than one right result."""
+
+_GRAMMAR: dict[str, tuple[float, list[str], list[str]]] = {
+    "int": (
+        0.15,
+        [
+            *("{-3 -2 -1 0 1 2 3 4}", "at[0]", "Axis", "Count", "InputTensor.Sizes[Axis]"),
+            *("OtherTensor.Sizes[0]", "{ints}", "{ints}", "{ints}"),
+        ],
+        [
+            *("({int} {+ - * // %} {int})", "({int} {+ - *} {int})", "({int} if {bool} else {int})"),
+            *("{min max}({int}, {int})", "clamp({int}, {int}, {int})", "int({float})", "int({element})"),
+            *("ravel_index({flat})", "abs(-{int})", "{read}", "{read}", "{read}"),
+            *("{fold}", "{fold}", "{argmax}", "{function}"),
+        ],
+    ),
+    "float": (
+        0.1,
+        ["{0.5 2.0 -1.25 3.0 0.001}", "Factor", "float({leaf})", "{floats}", "{floats}"],
+        [
+            *("({float} {+ - *} {float})", "({float} / {float})", "({float} if {bool} else {float})"),
+            *("clamp({float}, {float}, {float})", "(-{float})", "float({number!})", "{call}", "{call}"),
+            *("{read}", "{read}", "{read}", "{fold}", "{fold}", "{function}"),
+        ],
+    ),
+    "element": (
+        0.25,
+        ["{read}"],
+        [
+            *("({element} {+ - * /} {element})", "({element} if {bool} else {element})"),
+            *("({element} + {1 2.5 Factor})", "convert({number!}, InputTensor)"),
+            *("quantize({float!}, InputTensor)", "scaled({element}, Factor, 0.5)", "(-{element})"),
+            *("{call}", "{read}", "{fold}"),
+        ],
+    ),
+    "bool": (
+        0.0,
+        ["Switch", "present(ExtraTensor)", "at[0] == 0", "Count > 1"],
+        [
+            *(f"({{{kind}}} {{< <= == != > >=}} {{{kind}}})" for kind in ("int", "float", "element")),
+            *("({bool} {and or} {bool})", "(not {bool})", "is_nan({float})", "{fold}"),
+        ],
+    ),
+}
+"""For each kind of value, how often it is a leaf, leaves, and other values. In braces are a part to be filled
+in, which decides if a ! follows, or words to choose from."""
+_PART = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True)
@@ -168,18 +218,13 @@ class RandomOperator:
 
     def _output(self, tensor: Tensor) -> str:
         place = Place(tensor.sizes, tensor.rank)
-        if tensor.kind == "float":
-            return self._float(4, place)
-        if tensor.kind == "element":
-            if self._chance(0.2):
-                return f"convert({self._number(3, place)}, {tensor.name})"
-            return self._element(4, place)
-        if self._chance(0.2):
-            return self._truth(3, place)
-        if self._chance(0.3):
-            function = self._choice.choice(["convert", "quantize"])
-            return f"{function}({self._float(3, place.deciding)}, {tensor.name})"
-        return self._integer(4, place)
+        name = tensor.name
+        forms = {
+            "float": ["{float}"],
+            "element": ["{element}"] * 4 + [f"convert({{number!}}, {name})"],
+            "int": ["{int}"] * 5 + ["{bool}"] * 2 + [f"{{convert quantize}}({{float!}}, {name})"] * 3,
+        }
+        return self._filled(self._choice.choice(forms[tensor.kind]), tensor.kind, 4, place)
 
     def _kept(self, kind: str) -> Tensor | None:
         """An intermediate tensor of that kind, new or not; None if there shall be no more."""
@@ -200,10 +245,7 @@ class RandomOperator:
         )
         place = Place(sizes, rank)
         recurrent = kind != "bool" and rank is not None and "Other" not in sizes and self._chance(0.5)
-        makers: dict[str, Callable[[int, Place], str]] = {
-            "float": self._float, "int": self._integer, "bool": self._truth,
-        }  # fmt: skip
-        value = makers[kind](3, place)
+        value = self._made(kind, 3, place)
         self._names += 1
         name = f"Kept{self._names}"
         # A recurrence may read one above it, but at no later step: none stands right above another.
@@ -212,7 +254,7 @@ class RandomOperator:
         if recurrent:
             before = f"{name}[[at[0] - 1] + at[1:]]"
             following = (
-                f"{before} * 0.5 + {makers[kind](1, place)}" if kind == "float" else f"{before} + at[0]"
+                f"{before} * 0.5 + {self._made(kind, 1, place)}" if kind == "float" else f"{before} + at[0]"
             )
             value = f"{value} if at[0] == 0 else {following}"
         self._tensors[name] = {"sizes": sizes, "type": kind, "recurrent": recurrent, "value": value}
@@ -239,15 +281,15 @@ class RandomOperator:
         sizes = tensor.sizes
         inner = place.deciding
         if there and tensor.rank is None and self._chance(0.5):
-            index = f"normalize_index({self._integer(depth - 1, inner)}, {sizes}[Axis])"
+            index = f"normalize_index({self._made('int', depth, inner)}, {sizes}[Axis])"
             return f"replace({self._choice.choice(there)}, Axis, {index})"
         if self._chance(0.3):
             return (
-                f"unravel_index(clamp({self._integer(depth - 1, inner)}, 0, product({sizes}) - 1), {sizes})"
+                f"unravel_index(clamp({self._made('int', depth, inner)}, 0, product({sizes}) - 1), {sizes})"
             )
         if tensor.rank is None:
             variable = self._variable("d")
-            index = self._integer(depth - 1, inner)
+            index = self._made("int", depth, inner)
             if place.rank is None and self._chance(0.7):
                 index = f"at[{variable}] + {index}"
             limited = self._choice.choice(
@@ -258,7 +300,7 @@ class RandomOperator:
             )
             return f"[{limited} for {variable} in range(InputTensor.DimensionCount)]"
         entries = (
-            f"clamp({self._integer(depth - 1, inner)}, 0, {entry} - 1)" for entry in self._entries(tensor)
+            f"clamp({self._made('int', depth, inner)}, 0, {entry} - 1)" for entry in self._entries(tensor)
         )
         return f"[{', '.join(entries)}]"
 
@@ -269,35 +311,42 @@ class RandomOperator:
             return tensor.sizes[1:-1].split(", ")
         return [f"{tensor.sizes}[{number}]" for number in range(tensor.rank)]
 
-    def _reading(self, kind: str, depth: int, place: Place, otherwise: Callable[[], str]) -> str:
-        """A read of a tensor of that kind; `otherwise` where there is none, or none there."""
+    def _reading(self, kind: str, depth: int, place: Place) -> str:
+        """A read of a tensor of that kind; another value where there is none, or none there."""
         tensors = [tensor for tensor in self._inputs if tensor.kind == kind]
-        if kind != "element" and depth > 1 and place.loops < 2 and self._chance(0.3):
+        if kind != "element" and depth > 0 and place.loops < 2 and self._chance(0.3):
             kept = self._kept(kind)
             tensors = [kept] if kept is not None else tensors
         if not tensors:
-            return otherwise()
+            return self._made(kind, depth, place)
         tensor = self._choice.choice(tensors)
-        if self._chance(0.2) and depth > 1:
-            read = self._guarded(tensor, place, otherwise())
+        if self._chance(0.2) and depth > 0:
+            read = self._guarded(tensor, place, self._otherwise(kind, depth, place))
         else:
             read = f"{tensor.name}[{self._coordinate(tensor, depth, place)}]"
-        return f"({read} if present({tensor.name}) else {otherwise()})" if tensor.optional else read
+        return (
+            f"({read} if present({tensor.name}) else {self._otherwise(kind, depth, place)})"
+            if tensor.optional
+            else read
+        )
+
+    def _otherwise(self, kind: str, depth: int, place: Place) -> str:
+        return "InputTensor[at]" if kind == "element" else self._made(kind, depth, place)
 
     def _guarded(self, tensor: Tensor, place: Place, otherwise: str) -> str:
         """A read at a coordinate that may be outside, behind a condition."""
         if tensor.rank is None:
             variable = self._variable("d")
-            first = f"at[{variable}]" if place.rank is None else self._integer(0, place)
+            first = f"at[{variable}]" if place.rank is None else self._made("int", 0, place)
             coordinate = f"[{first} + {self._choice.randrange(-2, 3)} for {variable} in axes(InputTensor)]"
         else:
-            coordinate = f"[{', '.join(self._integer(1, place.deciding) for _ in range(tensor.rank))}]"
+            coordinate = f"[{', '.join(self._made('int', 1, place) for _ in range(tensor.rank))}]"
         sizes = tensor.sizes
         return f"({tensor.name}[{coordinate}] if in_bounds({coordinate}, {sizes}) else {otherwise})"
 
     # Loops.
 
-    def _fold(self, names: Sequence[str], body: Callable[[int, Place], str], depth: int, place: Place) -> str:
+    def _fold(self, names: Sequence[str], kind: str, depth: int, place: Place) -> str:
         name = self._choice.choice(names)
         inner = replace(place, loops=place.loops + 1)
         if name in ("argmax", "argmin", "any", "all"):
@@ -325,13 +374,13 @@ class RandomOperator:
                 last = self._choice.choice(
                     ["Count", "3", "InputTensor.Sizes[Axis]", "OtherTensor.Sizes[0]", "at[0], at[0] + 2", ""]
                 )
-                last = last or f"clamp({self._integer(1, place.deciding)}, 0, 3)"
+                last = last or f"clamp({self._made('int', 1, place)}, 0, 3)"
                 loops.append(f"for {variable} in range({last})")
                 inner = replace(inner, ints=(*inner.ints, variable))
-        condition = f" if {self._truth(1, inner.deciding)}" if self._chance(0.4) else ""
-        return f"{name}({body(depth, inner)} {' '.join(loops)}{condition})"
+        condition = f" if {self._made('bool', 1, inner)}" if self._chance(0.4) else ""
+        return f"{name}({self._made(kind, depth, inner)} {' '.join(loops)}{condition})"
 
-    def _function(self, body: Callable[[int, Place], str], depth: int, place: Place) -> str:
+    def _function(self, kind: str, depth: int, place: Place) -> str:
         """A use of a new name of `let`, with parameters or none."""
         self._fresh_functions -= 1
         self._names += 1
@@ -343,164 +392,85 @@ class RandomOperator:
         elif parameter == "x":
             whole = replace(whole, floats=(f"x{self._names}",))
         key = f"{name}({parameter}{self._names})" if parameter else name
-        self._let[key] = body(depth, whole.deciding)
-        argument = {"i": self._integer, "x": self._float}.get(parameter)
-        return name + (f"({argument(1, place.deciding)})" if argument is not None else "")
+        self._let[key] = self._made(kind, depth, whole.deciding)
+        argument = {"i": "int", "x": "float"}.get(parameter)
+        return name + (f"({self._made(argument, 1, place.deciding)})" if argument is not None else "")
 
-    # Numbers.
+    # Values.
 
-    def _integer(self, depth: int, place: Place) -> str:
-        place = place.deciding
-        if depth <= 0 or self._chance(0.15):
-            leaves = [str(self._choice.randrange(-3, 5)), "at[0]", "Axis", "Count", "InputTensor.Sizes[Axis]"]
-            leaves += ["OtherTensor.Sizes[0]", *place.ints, *place.ints]
-            return self._choice.choice(leaves)
+    def _made(self, kind: str, depth: int, place: Place) -> str:
+        """A value of that kind; integers and truth values decide."""
+        place = place if kind in ("float", "element") else place.deciding
+        share, leaves, others = _GRAMMAR[kind]
+        forms = leaves if depth <= 0 or self._chance(share) else others
+        fit = [one for one in forms if all(self._has(part, place) for part in _PART.findall(one))]
+        return self._filled(self._choice.choice(fit), kind, depth - 1, place)
 
-        def one() -> str:
-            return self._integer(depth - 1, place)
+    def _has(self, part: str, place: Place) -> bool:
+        """Whether a part can be filled in here."""
+        return {
+            "element": self.element,
+            "ints": bool(place.ints),
+            "floats": bool(place.floats),
+            "fold": place.loops < 2,
+            "argmax": place.loops < 2,
+            "function": self._fresh_functions > 0,
+        }.get(part, True)
 
-        def read() -> str:
-            return self._reading("int", depth, place, one)
+    def _filled(self, form: str, kind: str, depth: int, place: Place) -> str:
+        """A form of a value of that kind with its parts filled in, from left to right."""
 
-        makers: list[Callable[[], str]] = [
-            lambda: f"({one()} {self._choice.choice(['+', '-', '*', '//', '%'])} {one()})",
-            lambda: f"({one()} {self._choice.choice(['+', '-', '*'])} {one()})",
-            lambda: f"({one()} if {self._truth(depth - 1, place)} else {one()})",
-            lambda: f"{self._choice.choice(['min', 'max'])}({one()}, {one()})",
-            lambda: f"clamp({one()}, {one()}, {one()})",
-            lambda: f"int({self._float(depth - 1, place)})",
-            lambda: f"int({self._element(depth - 1, place)})" if self.element else one(),
-            lambda: f"ravel_index({self._choice.choice(self._flat(place))})",
-            lambda: f"abs(-{one()})",
-            read,
-            read,
-            read,
-        ]
-        if place.loops < 2:
-            folds = [name for name in FOLDS if name not in ("any", "all", "argmax", "argmin")]
-            makers += [lambda: self._fold(folds, self._integer, depth - 1, place)] * 2
-            chosen = self._choice.choice([self._float, self._integer])
-            makers.append(lambda: self._fold(["argmax", "argmin"], chosen, depth - 1, place))
-        if self._fresh_functions:
-            makers.append(lambda: self._function(self._integer, depth - 1, place))
-        return self._choice.choice(makers)()
+        def part(found: re.Match[str]) -> str:
+            name = found[1].removesuffix("!")
+            inner = place if name == found[1] else place.deciding
+            choose = self._choice.choice
+            match name:
+                case "int" | "float" | "element" | "bool":
+                    return self._made(name, depth, inner)
+                case "leaf":
+                    return self._made("int", 0, inner)
+                case "number":
+                    return self._made(choose(["int", "float", "element"][: 2 + self.element]), depth, inner)
+                case "ints" | "floats":
+                    return choose(getattr(place, name))
+                case "flat":
+                    return choose(
+                        [f"{one}, {sizes}" for one, sizes in (("at", place.sizes), *place.places) if sizes]
+                    )
+                case "read":
+                    return self._reading(kind, depth, inner)
+                case "fold":
+                    return self._fold(
+                        [
+                            one
+                            for one in FOLDS
+                            if (one in ("any", "all")) == (kind == "bool") and one[:3] != "arg"
+                        ],
+                        kind,
+                        depth,
+                        inner,
+                    )
+                case "argmax":
+                    return self._fold(["argmax", "argmin"], choose(["float", "int"]), depth, inner)
+                case "function":
+                    return self._function(kind, depth, inner)
+                case "call":
+                    return self._call(kind, depth, inner)
+            return choose(name.split())
 
-    def _flat(self, place: Place) -> list[str]:
-        return [f"at, {place.sizes}", *(f"{name}, {sizes}" for name, sizes in place.places if sizes)]
+        return _PART.sub(part, form)
 
-    def _number(self, depth: int, place: Place) -> str:
-        makers = [self._integer, self._float] + ([self._element] if self.element else [])
-        return self._choice.choice(makers)(depth, place.deciding)
-
-    def _float(self, depth: int, place: Place) -> str:
-        if depth <= 0 or self._chance(0.1):
-            leaves = [
-                str(self._choice.choice([0.5, 2.0, -1.25, 3.0, 1e-3])),
-                "Factor",
-                f"float({self._integer(0, place)})",
-            ]
-            return self._choice.choice([*leaves, *place.floats, *place.floats])
-
-        def one() -> str:
-            return self._float(depth - 1, place)
-
-        def called() -> str:
-            names = sorted(
-                name
-                for name, function in ELEMENT_FUNCTIONS.items()
-                if function.result == "element"
-                and name not in (*_WILD, "bit_not", "bit_count", "mean")
-                and (name in _EXACT or not place.decides)
-            )
-            name = self._choice.choice(names)
-            inner = place.deciding if name in _ROUNDING else place
-            given = (self._float(depth - 1, inner) for _ in ELEMENT_FUNCTIONS[name].arguments)
-            return f"{name}({', '.join(given)})"
-
-        def read() -> str:
-            return self._reading("float", depth, place, one)
-
-        makers: list[Callable[[], str]] = [
-            lambda: f"({one()} {self._choice.choice(['+', '-', '*'])} {one()})",
-            lambda: f"({one()} / {one()})",
-            lambda: f"({one()} if {self._truth(depth - 1, place)} else {one()})",
-            lambda: f"clamp({one()}, {one()}, {one()})",
-            lambda: f"(-{one()})",
-            lambda: f"float({self._number(depth - 1, place)})",
-            called,
-            called,
-            read,
-            read,
-            read,
-        ]
-        if place.loops < 2:
-            folds = [name for name in FOLDS if name not in ("any", "all", "argmax", "argmin")]
-            makers += [lambda: self._fold(folds, self._float, depth - 1, place)] * 2
-        if self._fresh_functions:
-            makers.append(lambda: self._function(self._float, depth - 1, place))
-        return self._choice.choice(makers)()
-
-    def _element(self, depth: int, place: Place) -> str:
-        """An element of InputTensor's type, which may be of either kind."""
-
-        def read() -> str:
-            return self._reading("element", depth, place, lambda: "InputTensor[at]")
-
-        if depth <= 0 or self._chance(0.25):
-            return read()
-
-        def one() -> str:
-            return self._element(depth - 1, place)
-
-        def called() -> str:
-            names = sorted(
-                name
-                for name, function in ELEMENT_FUNCTIONS.items()
-                if function.result == "element"
-                and name not in (*_WILD, "bit_not", "bit_count")
-                and function.of_integers
-            )
-            name = self._choice.choice(names)
-            return f"{name}({', '.join(one() for _ in ELEMENT_FUNCTIONS[name].arguments)})"
-
-        makers: list[Callable[[], str]] = [
-            lambda: f"({one()} {self._choice.choice(['+', '-', '*', '/'])} {one()})",
-            lambda: f"({one()} if {self._truth(depth - 1, place)} else {one()})",
-            lambda: f"({one()} + {self._choice.choice(['1', '2.5', 'Factor'])})",
-            lambda: f"convert({self._number(depth - 1, place)}, InputTensor)",
-            lambda: f"quantize({self._float(depth - 1, place.deciding)}, InputTensor)",
-            lambda: f"scaled({one()}, Factor, 0.5)",
-            lambda: f"(-{one()})",
-            called,
-            read,
-        ]
-        if place.loops < 2:
-            folds = [name for name in FOLDS if name not in ("any", "all", "argmax", "argmin")]
-            makers.append(lambda: self._fold(folds, self._element, depth - 1, place))
-        return self._choice.choice(makers)()
-
-    def _truth(self, depth: int, place: Place) -> str:
-        place = place.deciding
-        if depth <= 0:
-            return self._choice.choice(["Switch", "present(ExtraTensor)", "at[0] == 0", "Count > 1"])
-
-        def one() -> str:
-            return self._truth(depth - 1, place)
-
-        def compared() -> str:
-            makers = [self._integer, self._float] + ([self._element] if self.element else [])
-            make = self._choice.choice(makers)
-            sign = self._choice.choice(["<", "<=", "==", "!=", ">", ">="])
-            return f"({make(depth - 1, place)} {sign} {make(depth - 1, place)})"
-
-        makers: list[Callable[[], str]] = [
-            compared,
-            compared,
-            compared,
-            lambda: f"({one()} {self._choice.choice(['and', 'or'])} {one()})",
-            lambda: f"(not {one()})",
-            lambda: f"is_nan({self._float(depth - 1, place)})",
-        ]
-        if place.loops < 2:
-            makers.append(lambda: self._fold(["any", "all"], self._truth, depth - 1, place))
-        return self._choice.choice(makers)()
+    def _call(self, kind: str, depth: int, place: Place) -> str:
+        """A call of a function of elements; one that rounds floats makes them decide."""
+        names = sorted(
+            name
+            for name, function in ELEMENT_FUNCTIONS.items()
+            if function.result == "element"
+            and name not in _WILD
+            and (function.of_integers if kind == "element" else name != "mean")
+            and (kind == "element" or name in _EXACT or not place.decides)
+        )
+        name = self._choice.choice(names)
+        inner = place.deciding if kind == "float" and name in _ROUNDING else place
+        given = (self._made(kind, depth, inner) for _ in ELEMENT_FUNCTIONS[name].arguments)
+        return f"{name}({', '.join(given)})"
