@@ -51,7 +51,6 @@ class InElements:
     def __init__(self, classes: Mapping[str, str]) -> None:
         self._classes = classes
         self.names: dict[str, ir.Expr] = {}
-        self._known_as: dict[ir.Expr, ir.Expr] = {}  # named numbers that have become elements
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -121,12 +120,9 @@ class InElements:
         return found
 
     def _named(self, name: str, value: ir.Expr) -> ir.Expr:
-        named = ir.Definition(name, value)
-        if named in self._known_as:
-            return self._known_as[named]
         if self.names.setdefault(name, value) != value:
             raise Unfit
-        return named
+        return ir.Definition(name, value)
 
     def _compared(self, op: ir.CompareOp, left: ir.Expr, right: ir.Expr) -> ir.Expr:
         """A comparison of integers. An element can equal a negative number only if its type is signed."""
@@ -186,13 +182,12 @@ class InElements:
             raise Unfit
         return self._function(ir.Call(name, tuple(given), node.type))
 
-    def _function(self, node: ir.Call, type_: ir.Type | None = None) -> ir.Expr:
-        """A function of elements, of the given type or that of an argument."""
+    def _function(self, node: ir.Call) -> ir.Expr:
+        """A function of elements, of the type of an argument."""
         function = ELEMENT_FUNCTIONS[node.function]
         places = [place for place, kind in enumerate(function.arguments) if kind == "element"]
         given = list(node.arguments)
         types = {given[place].type for place in places if given[place].type.kind == "element"}
-        types |= {type_} if type_ is not None else set()
         if len(types) > 1:
             raise Unfit
         for element in types:
@@ -202,9 +197,7 @@ class InElements:
                     given[place] = self._settled(argument, element)
             result = element if function.result == "element" else node.type
             return ir.Call(node.function, tuple(given), result)
-        if node.type != ir.FLOAT or ir.varies(node):
-            return node
-        raise Unfit  # a float from the description, which no host computes
+        raise Unfit  # of no type, or of the description, whose floats no host computes
 
     def _alike(self, *nodes: ir.Expr) -> Sequence[ir.Expr]:
         """Operands: if one is an element, all are converted to its type."""
@@ -223,34 +216,25 @@ class InElements:
             case ir.Number(value=value):
                 whole = ir.Number(int(value), ir.INT) if value == int(value) else node
                 return ir.Call("element", (whole,), type_)
-            case ir.Call("float" | "int", (number,)) if number.type == type_:
-                return number
             case ir.Call("int"):
                 raise Unfit  # an element has fewer bits, and would saturate at its own limit
             case ir.Call("float", (number,)):
                 return ir.Call("convert", (number, tensor), type_)
             case ir.Call("difference", arguments):
                 return ir.Call("difference", (*arguments, tensor), type_)
-            case ir.Call("divide_exactly", (left, right)):
-                return ir.Call(
-                    "divide_exactly", (self._settled(left, type_), self._settled(right, type_)), type_
-                )
             case _ if node.type not in (ir.INT, ir.FLOAT):
                 raise Unfit
             case ir.Definition(name=name, value=value) if ir.varies(node):
                 del self.names[name]
-                self._known_as[node] = self._named(name, self._settled(value, type_))
-                return self._known_as[node]
+                return self._named(name, self._settled(value, type_))
             case ir.Conditional(test=test, then=then, otherwise=otherwise) if ir.varies(node):
                 return ir.Conditional(test, self._settled(then, type_), self._settled(otherwise, type_))
             case _ if node.type == ir.INT:
                 return ir.Call("convert", (node, tensor), type_)
             case ir.Binary(op=op, left=left, right=right) if ir.varies(node):
                 return ir.Binary(op, self._settled(left, type_), self._settled(right, type_), type_)
-            case ir.Negate(operand=operand) if ir.varies(node):
-                return ir.Negate(self._settled(operand, type_))
-            case ir.Call(function=name) if ir.varies(node) and name in ELEMENT_FUNCTIONS:
-                return self._function(node, type_)
+        if ir.varies(node):
+            raise Unfit
         return ir.Call("element", (node,), type_)
 
 

@@ -23,7 +23,7 @@ from dmlgen.plans.params import Declaration
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import is_aligned, single
-from dmlgen.schedules.cases import Writer
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.elementwise import is_gathered, is_symbolic
 from dmlgen.schedules.schedule import Schedule
 
@@ -164,7 +164,7 @@ def _movement(target: ir.Expr, visited: ir.Tensor) -> dict[str, ir.Expr]:
     """How indices move elements, as planners' `Movement` has it, for coordinates of the tensor `visited`. All
     entries of the coordinate `target` are entries of these, or selected, each by the index of the same load,
     whose coordinate may end in the number of the index."""
-    whole = Writer(variables=VARIABLES).written(target, {})
+    whole = written(target, {}, variables=VARIABLES)
     (selected,) = {one for one in ir.walk(whole) if getattr(one, "function", "") == "normalize_index"}
     assert isinstance(selected, ir.Call) and isinstance(selected.arguments[0], ir.Load)
     picked, last, n = selected.arguments[0].coordinate, ir.Number(-1, ir.INT), ir.Local("n", ir.INT)
@@ -194,7 +194,7 @@ def _lists(constants: Constants, macros: str) -> dict[str, list[ir.Expr]]:
 def _written(node: ir.Expr) -> ir.Expr:
     """An expression without names of definitions, and without parts that have no effect, such as a product
     with a literal 0; equal loops have the same variables."""
-    return _folded(Writer(variables=VARIABLES).written(node, {}))
+    return _folded(written(node, {}, variables=VARIABLES))
 
 
 def _folded(node: ir.Expr) -> ir.Expr:

@@ -87,39 +87,37 @@ class Linear:
 def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
     """A list of coordinates as linear functions. Raises Unfit for any other list."""
     match coordinates:
-        case ir.Reduce("list", (ir.Loop(variable, ir.Number(value=0), _, None),), body):
-            parts = [part for part in ir.walk(body) if isinstance(part, ir.Index)]
-            own: dict[ir.Expr, ir.Expr] = {w: variable}
-            own[ir.AT] = ir.Binary("+", variable, ir.Number(2, ir.INT), ir.INT)
-            if is_sum(body, *own) and all(part.index == own.get(part.sequence, part.index) for part in parts):
-                numbers = (constant(body, *own), coefficient(body, ir.AT), coefficient(body, w))
-                return Linear(*(replace(coordinates, body=one) for one in numbers))
+        case ir.Reduce("list", (ir.Loop(d, ir.Number(value=0), _, None),), body):
+            of_output = ir.Index(ir.AT, ir.Binary("+", d, ir.Number(2, ir.INT), ir.INT))
+            keys, parts = (ir.ONE, of_output, ir.Index(w, d)), linear_parts(body, ir.AT, w)
+            if parts.keys() <= set(keys):
+                return Linear(*(replace(coordinates, body=parts.get(key, ir.ZERO)) for key in keys))
     raise Unfit
 
 
-def constant(node: ir.Expr, *lists: ir.Expr) -> ir.Expr:
-    """The value of a linear function of the entries of lists where these are 0."""
-    parts = (part for part in ir.walk(node) if isinstance(part, ir.Index) and part.sequence in lists)
-    return ir.substitute(node, dict.fromkeys(parts, ir.ZERO))
-
-
-def coefficient(node: ir.Expr, of: ir.Expr) -> ir.Expr:
-    """The coefficient of an entry of a list, or of all entries, in a linear function."""
+def linear_parts(node: ir.Expr, *lists: ir.Expr) -> dict[ir.Expr, ir.Expr]:
+    """An integer as a linear function of entries of lists: the coefficient of each entry, and the number that
+    is added, that of 1. Raises Unfit for any other integer."""
+    if isinstance(node, ir.Index) and node.sequence in lists:
+        return {node: ir.ONE}
+    if not any(part in lists or isinstance(part, ir.Load) or ir.is_fold(part) for part in ir.walk(node)):
+        return {ir.ONE: node}
     match node:
-        case ir.Index(sequence) if of in (node, sequence):
-            return ir.ONE
-        case ir.Conditional(test, then, otherwise):
-            return either(test, coefficient(then, of), coefficient(otherwise, of))
-        case ir.Binary("*", left, right):
-            for one, factor in ((left, right), (right, left)):
-                if (found := coefficient(one, of)) != ir.ZERO:
-                    return factor if found == ir.ONE else replace(node, left=found, right=factor)
-        case ir.Binary(operator, left, right):
-            a, b = coefficient(left, of), coefficient(right, of)
-            if b == ir.ZERO or (a == ir.ZERO and operator == "+"):
-                return a if b == ir.ZERO else b
-            return replace(node, left=a, right=b)
-    return ir.ZERO
+        case ir.Binary("+" | "-", left, right, ir.INT):
+            found = linear_parts(left, *lists)
+            for key, one in linear_parts(right, *lists).items():
+                is_new = node.op == "+" and key not in found
+                found[key] = one if is_new else replace(node, left=found.get(key, ir.ZERO), right=one)
+            return found
+        case ir.Binary("*", left, right, ir.INT):
+            a, b = linear_parts(left, *lists), linear_parts(right, *lists)
+            a, b = (b, a) if a.keys() == {ir.ONE} else (a, b)
+            if b.keys() == {ir.ONE}:
+                return {key: replace(node, left=one, right=b[ir.ONE]) for key, one in a.items()}
+        case ir.Conditional(test, left, right) if is_known(test):
+            a, b = linear_parts(left, *lists), linear_parts(right, *lists)
+            return {key: either(test, a.get(key, ir.ZERO), b.get(key, ir.ZERO)) for key in {**a, **b}}
+    raise Unfit
 
 
 def either(test: ir.Expr, one: _T, other: _T) -> _T:
@@ -134,24 +132,6 @@ def either(test: ir.Expr, one: _T, other: _T) -> _T:
         field.name: either(test, getattr(a, field.name), getattr(b, field.name)) for field in fields(a)
     }
     return cast(_T, replace(a, **changed))
-
-
-def is_sum(node: ir.Expr, *lists: ir.Expr) -> bool:
-    """Whether a number is a linear function of the entries of lists."""
-    is_constant = all(part not in lists for part in ir.walk(node))
-    match node:
-        case _ if is_constant:
-            return not any(isinstance(part, ir.Load) or ir.is_fold(part) for part in ir.walk(node))
-        case ir.Index(sequence):
-            return sequence in lists
-        case ir.Binary("+" | "-", left, right, ir.INT):
-            return is_sum(left, *lists) and is_sum(right, *lists)
-        case ir.Binary("*", left, right, ir.INT):
-            sides = [all(part not in lists for part in ir.walk(side)) for side in (left, right)]
-            return any(sides) and is_sum(left, *lists) and is_sum(right, *lists)
-        case ir.Conditional(test, then, otherwise) if is_known(test):
-            return is_sum(then, *lists) and is_sum(otherwise, *lists)
-    return False
 
 
 def numbers(first: ir.Expr, last: ir.Expr) -> ir.Expr:

@@ -14,10 +14,9 @@ from typing import TypeAlias
 from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import walk_through
-from dmlgen.registry import Intermediate, OutputDefinitions
 
 MAX_NODES = 20_000
-"""Limit for all cases of a definition together; no longer definition has a known form."""
+"""Limit for an expression; nothing longer has a known form."""
 
 Choice: TypeAlias = Mapping[ir.Member, ir.Number | ir.EnumValue]
 
@@ -41,34 +40,17 @@ class _Variable:
 _Names: TypeAlias = Mapping[str, _Argument | _Variable]
 
 
-class Writer:
-    """Writes expressions out, and the functions that it `expands`, with `variables` for loops, outermost
-    first. Ends: functions cannot be recursive. Raises Unfit for too many nodes."""
+class _Writer:
+    """Writes an expression out. Ends: functions cannot be recursive."""
 
     def __init__(
-        self, expands: Callable[[ir.Function], bool] = lambda _: True, variables: Sequence[str] = ()
+        self, choice: Choice, expands: Callable[[ir.Function], bool], variables: Sequence[str]
     ) -> None:
-        self._expands = expands
-        self._variables = variables
+        self._choice, self._expands, self._variables = choice, expands, variables
         self._nodes = 0
-        self._choice: Choice = {}
         self._known: dict[ir.Expr, bool] = {}
 
-    def written(self, node: ir.Expr, choice: Choice) -> ir.Expr:
-        """The expression in that case."""
-        self._choice = choice
-        return self._write(node, {}, 0)
-
-    def tensors(self, defines: OutputDefinitions, choice: Choice) -> dict[str, Intermediate]:
-        """The intermediate tensors in that case, by name."""
-        return {
-            one.name: replace(
-                one, sizes=self.written(one.sizes, choice), value=self.written(one.value, choice)
-            )
-            for one in defines.tensors
-        }
-
-    def _write(self, node: ir.Expr, names: _Names, depth: int) -> ir.Expr:
+    def write(self, node: ir.Expr, names: _Names, depth: int) -> ir.Expr:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise Unfit
@@ -76,7 +58,7 @@ class Writer:
 
     def _inner(self, node: ir.Expr, names: _Names, depth: int) -> ir.Expr:
         def write(part: ir.Expr) -> ir.Expr:
-            return self._write(part, names, depth)
+            return self.write(part, names, depth)
 
         match node:
             case ir.Local(name=name):
@@ -95,7 +77,7 @@ class Writer:
                 listed, inner = self._head(sequence, names, depth)
                 if (entry := self._entry(listed, inner, index, names, depth)) is not None:
                     return entry
-                return ir.Index(self._write(listed, inner, depth), write(index))
+                return ir.Index(self.write(listed, inner, depth), write(index))
             case ir.Reduce():
                 return self._loop(node, names, depth)
         return rebuilt(node, write)
@@ -112,7 +94,7 @@ class Writer:
                 case ir.Definition(value=value):
                     node = value
                 case ir.Conditional(test=test, then=then, otherwise=otherwise):
-                    match self._write(test, names, depth):
+                    match self.write(test, names, depth):
                         case ir.Number(value=value_):
                             node = then if value_ else otherwise
                         case _:
@@ -136,8 +118,8 @@ class Writer:
         match listed, place:
             case ir.Reduce("list", (ir.Loop(ir.Local(name), ir.Number(0), upper, None),)), ir.Local(variable):
                 found = around.get(variable)
-                if isinstance(found, _Variable) and found.end == self._write(upper, inner, depth):
-                    return self._write(listed.body, {**inner, name: found}, depth)
+                if isinstance(found, _Variable) and found.end == self.write(upper, inner, depth):
+                    return self.write(listed.body, {**inner, name: found}, depth)
         return None
 
     def _loop(self, node: ir.Reduce, names: _Names, depth: int) -> ir.Expr:
@@ -148,14 +130,13 @@ class Writer:
             number = depth + place
             name = self._variables[number] if number < len(self._variables) else f"v{number}"
             variable = ir.Local(name, loop.variable.type)
-            lower, upper = (self._write(bound, names, depth) for bound in (loop.lower, loop.upper))
+            lower, upper = (self.write(bound, names, depth) for bound in (loop.lower, loop.upper))
             is_whole = not node.over_elements and lower == ir.ZERO
             inner[loop.variable.name] = _Variable(variable, upper if is_whole else None)
             loops.append(ir.Loop(variable, lower, upper))
-        condition = None if node.condition is None else self._write(node.condition, inner, below)
-        if condition != ir.Number(True, ir.BOOL):
-            loops[-1] = replace(loops[-1], condition=condition)
-        return replace(node, loops=tuple(loops), body=self._write(node.body, inner, below))
+        condition = None if node.condition is None else self.write(node.condition, inner, below)
+        loops[-1] = replace(loops[-1], condition=condition)
+        return replace(node, loops=tuple(loops), body=self.write(node.body, inner, below))
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
@@ -186,11 +167,14 @@ def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
 
 
 def written(
-    node: ir.Expr, choice: Choice, expands: Callable[[ir.Function], bool] = lambda _: True
+    node: ir.Expr,
+    choice: Choice,
+    expands: Callable[[ir.Function], bool] = lambda _: True,
+    variables: Sequence[str] = (),
 ) -> ir.Expr:
-    """One expression, written out in one case, with the functions that `expands` selects. Raises Unfit if it
-    is too long."""
-    return Writer(expands).written(node, choice)
+    """An expression, written out in one case, with the functions that `expands` selects, and `variables` for
+    loops, outermost first. Raises Unfit if it is too long."""
+    return _Writer(choice, expands, variables).write(node, {}, 0)
 
 
 def folds_of(node: ir.Expr) -> list[ir.Reduce]:

@@ -19,7 +19,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.cases import Choice, Writer
+from dmlgen.schedules.cases import Choice, written
 from dmlgen.schedules.row_coordinates import ITEM, RowCoordinates, rows_of
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -117,9 +117,12 @@ class _Reader:
     """Reads a definition in one case, written out, in terms of locals: elements, statistics, totals."""
 
     def __init__(self, defines: OutputDefinitions, choice: Choice, facts: TensorFacts) -> None:
-        self._facts, self._choice, writer = facts, choice, Writer()
-        self._tensors = writer.tensors(defines, choice)
-        self._outputs = {name: writer.written(value, choice) for name, value in defines.outputs.items()}
+        self._facts, self._choice = facts, choice
+        self._tensors = {
+            one.name: replace(one, sizes=written(one.sizes, choice), value=written(one.value, choice))
+            for one in defines.tensors
+        }
+        self._outputs = {name: written(value, choice) for name, value in defines.outputs.items()}
         values = (*(one.value for one in self._tensors.values()), *self._outputs.values())
         folds = (part for value in values for part in ir.walk(value) if ir.is_fold(part))
         found = filter(None, map(rows_of, folds))

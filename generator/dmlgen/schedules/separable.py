@@ -111,16 +111,9 @@ def _choices(value: ir.Expr, *known: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr
     match value:
         case ir.Conditional(test, then, otherwise) if is_known(test):
             yield from _choices(then, *known, test)
-            yield from _choices(otherwise, *known, _negated(test))
+            yield from _choices(otherwise, *known, ir.opposite(test))
         case _:
             yield (ir.Logic("and", known) if len(known) > 1 else (*known, ir.Number(True, ir.BOOL))[0]), value
-
-
-def _negated(test: ir.Expr) -> ir.Expr:
-    match test:
-        case ir.Compare("==", left, right):
-            return ir.Compare("!=", left, right)
-    return ir.Not(test)
 
 
 def _mode(when: ir.Expr, value: ir.Expr, tensors: Mapping[str, Intermediate]) -> tuple[Mode, _Shape]:

@@ -4,19 +4,19 @@ the intermediate tensor can access the other one directly."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
-from dmlgen.schedules.access import coefficient, constant, either, is_sum, raveled
+from dmlgen.schedules.access import either, linear_parts, raveled
 from dmlgen.schedules.cases import written
 
 RANK = 4
+_KEYS: tuple[ir.Expr, ...] = (ir.ONE, *map(ir.at, range(RANK)))
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _view(node: ir.Expr, numbers: Mapping[str, int], bounds: _Bounds) -> View:
             case ir.Binary("+", one, ir.Number(value=0)):
                 return _view(one, numbers, bounds)
             case ir.Load(tensor, coordinate) if tensor.entry in numbers:
-                return _placed(numbers[tensor.entry], _each(coordinate, _sum), bounds)
+                return _placed(numbers[tensor.entry], coordinate, bounds)
     return NO_VIEW
 
 
@@ -122,14 +122,13 @@ def _where(test: ir.Expr, one: View, other: View) -> View:
 
 
 def _placed(number: int, coordinate: ir.Expr, bounds: _Bounds) -> View:
-    """The view in a tensor at a coordinate of sums."""
+    """The view in a tensor at a coordinate that is a linear function of an entry's own."""
 
-    def each(part: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-        found, more = _each(coordinate, part), tuple(part(one) for one, _ in bounds)
+    def each(key: ir.Expr) -> ir.Expr:
+        found, more = _each(coordinate, key), tuple(_part(one, key) for one, _ in bounds)
         return ir.Binary("+", found, ir.ListOf(more), ir.INTS) if more else found
 
-    first = each(lambda one: constant(one, ir.AT))
-    batch, head, row, element = (each(partial(coefficient, of=ir.at(entry))) for entry in range(RANK))
+    first, batch, head, row, element = map(each, _KEYS)
     limits = ir.ListOf(tuple(limit for _, limit in bounds))
     return View(ir.Number(number, ir.INT), first, batch, head, row, element, limits)
 
@@ -138,9 +137,9 @@ def _bounds(test: ir.Expr) -> _Bounds:
     """The numbers that a test bounds."""
     match test:
         case ir.Compare("<", number, limit) if is_known(limit):
-            return [(_sum(number), limit)]
+            return [(number, limit)]
         case ir.Call("in_bounds", (ir.ListOf(found), ir.ListOf(limits))) if all(map(is_known, limits)):
-            return list(zip(map(_sum, found), limits, strict=True))
+            return list(zip(found, limits, strict=True))
     raise Unfit
 
 
@@ -161,26 +160,26 @@ def _decided(node: ir.Expr, test: ir.Expr, holds: bool) -> ir.Expr:
     return ir.substitute(node, {part: part.then if holds else part.otherwise for part in found})
 
 
-def _sum(node: ir.Expr) -> ir.Expr:
-    """A number, which must be a linear function of the entries of `at`, each named by a literal."""
+def _part(node: ir.Expr, key: ir.Expr) -> ir.Expr:
+    """The coefficient of an entry of `at`, or of 1, in a linear function of these."""
     match node:
         case ir.Call("ravel_index", (ir.ListOf(items), ir.ListOf(box))):
             node = raveled(items, box)
-    entries = (part for part in ir.walk(node) if isinstance(part, ir.Index) and part.sequence == ir.AT)
-    if not is_sum(node, ir.AT) or not all(isinstance(entry.index, ir.Number) for entry in entries):
+    parts = linear_parts(node, ir.AT)
+    if not parts.keys() <= set(_KEYS):
         raise Unfit
-    return node
+    return parts.get(key, ir.ZERO)
 
 
-def _each(coordinate: ir.Expr, made: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-    """A coordinate, which may be aligned, with what `made` returns for each entry."""
+def _each(coordinate: ir.Expr, key: ir.Expr) -> ir.Expr:
+    """That coefficient in each entry of a coordinate, which may be aligned."""
     match coordinate:
         case ir.Call("align", (list_, length, fill)):
-            return ir.Call("align", (_each(list_, made), length, made(fill)), ir.INTS)
+            return ir.Call("align", (_each(list_, key), length, _part(fill, key)), ir.INTS)
         case ir.ListOf(items):
-            return ir.ListOf(tuple(map(made, items)))
+            return ir.ListOf(tuple(_part(item, key) for item in items))
         case ir.AT:
-            return ir.ListOf(tuple(made(ir.at(entry)) for entry in range(RANK)))
+            return ir.ListOf(tuple(ir.Number(int(key == one), ir.INT) for one in _KEYS[1:]))
     raise Unfit
 
 
