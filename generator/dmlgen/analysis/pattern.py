@@ -58,13 +58,9 @@ def _expr(pattern: ast.expr | None, node: ir.Expr | None, known: _Found) -> Iter
     match pattern, node:
         case None, None:
             yield known
-        case ast.Constant(value=value), ir.Number(number) | ir.Call("element", (ir.Number(number),)):
+        case ast.Constant(value=value), ir.Number(number):
             if value == number:
                 yield known
-        case ast.UnaryOp(op=ast.USub(), operand=inner), ir.Negate(operand):
-            yield from _expr(inner, operand, known)
-        case ast.UnaryOp(op=ast.Not(), operand=inner), ir.Not(operand):
-            yield from _expr(inner, operand, known)
         case (ast.BinOp(left=a, op=sign, right=b), ir.Binary(op, left, right)) | (
             ast.Compare(left=a, ops=[sign], comparators=[b]),
             ir.Compare(op, left, right),
@@ -99,8 +95,6 @@ def _expr(pattern: ast.expr | None, node: ir.Expr | None, known: _Found) -> Iter
             yield from _loops(loops, body, node, known)
         case ast.Call(func=ast.Name(id=name), args=parts), ir.Call(function=name_) if name == name_:
             yield from _each(parts, node.arguments, known)
-        case ast.Call(func=ast.Name(id="present"), args=[inner]), ir.Present(item):
-            yield from _expr(inner, item, known)
 
 
 def _named(name: str, node: ir.Expr | None, known: _Found) -> Iterator[_Found]:
