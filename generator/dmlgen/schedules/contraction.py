@@ -28,10 +28,6 @@ from dmlgen.schedules.cases import folds_of, has_folds, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
-TOTAL = ir.Local("total", ir.FLOAT, varies=True)
-WHOLE_TOTAL = ir.Local("total", ir.INT, varies=True)
-"""The sum in the expression of an element: of floats, and of integers."""
-
 
 @dataclass(frozen=True)
 class Factor:
@@ -39,13 +35,19 @@ class Factor:
 
     For each dimension of the tensor apart from the window's, `places` has the dimension of the output that
     indexes it; the rank of the output if k does. For integers, `less` is the zero point, of the same type,
-    which may depend on the coordinates of the output in `less_axes`; it is None for floats.
+    which may depend on the coordinates of the output; it is None for floats.
     """
 
     tensor: str
     places: ir.Expr
     less: ir.Expr | None
-    less_axes: ir.Expr
+
+    @property
+    def less_axes(self) -> ir.ListOf:
+        """The dimensions of the output on whose coordinates the zero point depends."""
+        parts = () if self.less is None else ir.walk(self.less)
+        entries = (one.index for one in parts if isinstance(one, ir.Index) and one.sequence == ir.AT)
+        return ir.ListOf(tuple(dict.fromkeys(entries)))
 
     @property
     def lessens(self) -> ir.Expr:
@@ -110,7 +112,10 @@ class _Reader:
         total, *others = dict.fromkeys(folds.values()) or [ir.ZERO]
         left, right, depth, window = self._products(total)
         of_bytes = left.less is not None
-        value = ir.substitute(whole, dict.fromkeys(folds, _sum(total.type, of_bytes)))
+        result: ir.Expr = ir.Local("total", ir.INT if of_bytes else ir.FLOAT, varies=True)
+        if result.type != total.type:
+            result = ir.Call("float", (result,), ir.FLOAT)
+        value = ir.substitute(whole, dict.fromkeys(folds, result))
         names = {left.tensor, right.tensor}
         if others or len(names) != 2 or names & {one.tensor.name for one in loads_of(value)}:
             raise Unfit
@@ -157,18 +162,17 @@ class _Reader:
             return self._element(whole.whole)
         found = match("XTensor[place]", node) or fit("XTensor[place] - less", node)
         less = getattr(found, "less", ir.ZERO if node.type == ir.INT else None)
-        is_certain = found.XTensor.index is None and self._facts.is_certain(found.XTensor.name)
+        factor = Factor(found.XTensor.name, found.place, less)
+        is_certain = found.XTensor.index is None and self._facts.is_certain(factor.tensor)
         if node.type != (ir.FLOAT if less is None else ir.INT) or not is_certain:
             raise Unfit
-        if less is None:
-            return Factor(found.XTensor.name, found.place, None, ir.ListOf(()))
-        entries = [part for part in ir.walk(less) if isinstance(part, ir.Index) and part.sequence == ir.AT]
-        axes = tuple(dict.fromkeys(part.index for part in entries))
-        rest = ir.substitute(less, dict.fromkeys(entries, ir.ZERO))
-        is_typed = self._has_type_of(found.XTensor.name, less)
-        if not is_typed or not all(map(is_known, axes)) or free_locals(rest):
-            raise Unfit
-        return Factor(found.XTensor.name, found.place, less, ir.ListOf(axes))
+        if less is not None:
+            axes = factor.less_axes.items
+            rest = ir.substitute(less, {ir.Index(ir.AT, axis): ir.ZERO for axis in axes})
+            is_typed = self._has_type_of(factor.tensor, less)
+            if not is_typed or not all(map(is_known, axes)) or free_locals(rest):
+                raise Unfit
+        return factor
 
     def _has_type_of(self, tensor: str, less: ir.Expr) -> bool:
         """Whether a zero point is 0 or an element of a tensor that has the same type by the rules."""
@@ -186,19 +190,13 @@ class _Reader:
             case ir.Slice(ir.AT, lower, upper) if all(end is None or is_known(end) for end in (lower, upper)):
                 return numbers(lower or ir.ZERO, upper or self._rank)
             case ir.ListOf(items):
-                return ir.ListOf(tuple(self._place(item, k) for item in items))
+                found = [self._rank if item == k else fit("at[axis]", item).axis for item in items]
+                if all(map(is_known, found)):
+                    return ir.ListOf(tuple(found))
             case ir.Binary("+", left, right, ir.INTS):
                 return ir.Binary("+", self._places(left, k), self._places(right, k), ir.INTS)
             case ir.Conditional(test, then, otherwise) if is_known(test):
                 return either(test, self._places(then, k), self._places(otherwise, k))
-        raise Unfit
-
-    def _place(self, item: ir.Expr, k: ir.Local) -> ir.Expr:
-        match item:
-            case ir.Index(ir.AT, index) if is_known(index):
-                return index
-        if item == k:
-            return self._rank
         raise Unfit
 
     def _windowed(
@@ -218,10 +216,10 @@ class _Reader:
             fit(_INSIDE, found.test, **inside)
             divisors = replace(place, body=ir.ONE)
         group = fit(_CHANNEL, beside.channel, k=k, depth=found.depth, Output=ir.Tensor(self._output))
-        if not all(map(is_known, (found.sizes, group.groups, divisors))) or ir.AT in ir.walk(taps):
-            raise Unfit
         if taps == w:
             taps = replace(place, body=ir.Index(w, place.loop.variable))
+        if not all(map(is_known, (found.sizes, group.groups, divisors))) or ir.AT in ir.walk(taps):
+            raise Unfit
         a, b = linear(taps, w), linear(place, w)
         window = Window(found.sizes, b.first, b.steps, b.taps, divisors, a.first, a.taps, group.groups)
         return (
@@ -249,10 +247,3 @@ def _place_in(test: ir.Expr) -> ir.Expr:
     """The coordinate that must be inside of a tensor."""
     found = fit(_INSIDE, test.operands[0] if isinstance(test, ir.Logic) else test)
     return found.place  # type: ignore[no-any-return]
-
-
-def _sum(type_: ir.Type, of_bytes: bool) -> ir.Expr:
-    """The local that represents a sum of that type in the expression of an element."""
-    if of_bytes and type_ == ir.FLOAT:
-        return ir.Call("float", (WHOLE_TOTAL,), ir.FLOAT)
-    return WHOLE_TOTAL if of_bytes else TOTAL
