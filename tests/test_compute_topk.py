@@ -111,16 +111,9 @@ def test_every_rank_and_layout(device: Any, rank: int) -> None:
         check_top(device, array, axis, count, DIRECTIONS[rank % 2], "uint64", turned)
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 63, 1023, 1024, 1025, 2049, 5000])
-def test_lines_and_counts_of_any_length(device: Any, length: int) -> None:
-    rng = np.random.default_rng(length)
-    for number, data_type in enumerate(("float32", "uint8", "int64")):
-        array = some(rng, (2, length), data_type)
-        for count in {1, min(length, 7), -(-length // 2), max(length - 1, 1), length}:
-            check_top(device, array, 1, count, DIRECTIONS[number % 2])
-
-
-SHAPES = {
+LENGTHS = (1, 2, 3, 63, 1023, 1024, 1025, 2049, 5000)
+SHAPES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...]]] = {
+    **{f"of {n}": ((2, n), 1, (1, min(n, 7), -(-n // 2), max(n - 1, 1), n)) for n in LENGTHS},
     "short": ((3, 200), 1, (199, 200)),
     "very short": ((3000, 5), 1, (2, 5)),
     "short and side by side": ((5, 3000), 0, (4,)),
@@ -143,7 +136,7 @@ SHAPES = {
 def test_lines_of_any_shape(device: Any, shape: str, data_type: str) -> None:
     sizes, axis, counts = SHAPES[shape]
     array = some(np.random.default_rng(29), sizes, data_type)
-    for count, direction in zip(counts, by_turns(data_type), strict=False):
+    for count, direction in zip(dict.fromkeys(counts), by_turns(data_type), strict=False):
         check_top(device, array, axis, count, direction)
 
 
@@ -169,20 +162,18 @@ def test_elements_that_count_in_few_of_the_shares(device: Any, data_type: str) -
         check_top(device, array, 1, count, direction)
 
 
-def test_lines_of_other_layouts(device: Any) -> None:
-    rng = np.random.default_rng(1)
-    for sizes, count, order, data_type in (
-        ((2600, 3, 2), 1500, [2, 1, 0], "int16"),
-        ((700, 3, 4), 7, [0, 2, 1], "float32"),
-    ):
-        turned = {"InputTensor": permuted(sizes, order)}
-        check_top(device, some(rng, sizes, data_type), 0, count, "DECREASING", "uint64", turned)
-
-
-def test_equal_elements_of_a_repeated_input(device: Any) -> None:
-    array = np.full((3, 1500), 7, np.uint16)
+@pytest.mark.parametrize(
+    ("sizes", "axis", "count", "strides"),
+    [((2600, 3, 2), 0, 1500, [1, 2600, 7800]), ((700, 3, 4), 0, 7, [12, 1, 3]), ((3, 1500), 1, 1200, [0, 0])],
+    ids=["turned", "side by side", "repeated"],
+)
+def test_lines_of_other_layouts(
+    device: Any, sizes: tuple[int, ...], axis: int, count: int, strides: list[int]
+) -> None:
+    whole = some(np.random.default_rng(1), sizes, "int16")
+    array = whole if any(strides) else np.full(sizes, 7, np.int16)
     for direction in DIRECTIONS:
-        check_top(device, array, 1, 1200, direction, "uint32", {"InputTensor": [0, 0]})
+        check_top(device, array, axis, count, direction, "uint64", {"InputTensor": strides})
 
 
 def check_nonzero(
