@@ -67,34 +67,6 @@ struct Dimension
     Dimension dimensions[RANK];  // outermost first
 };
 
-#define IDENTITY 0
-
-uint Combine(uint x, uint y) { return x + y; }
-
-groupshared uint scanned[NUM_THREADS];
-
-// Exclusive scan over the threads of a line, by doubling distances: `before` combines the threads ahead of this one,
-// `all` those of the whole line. All threads of the group must call it.
-void ScanGroup(uint thread, uint own, out uint before, out uint all)
-{
-    scanned[thread] = own;
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (uint distance = 1; distance < NUM_THREADS; distance *= 2)
-    {
-        if (thread >= distance)
-            own = Combine(scanned[thread - distance], own);
-        GroupMemoryBarrierWithGroupSync();
-        scanned[thread] = own;
-        GroupMemoryBarrierWithGroupSync();
-    }
-    before = scanned[max(thread, 1) - 1];
-    if (thread < 1)
-        before = IDENTITY;
-    all = scanned[NUM_THREADS - 1];
-    GroupMemoryBarrierWithGroupSync();
-}
-
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
 uint Divided(uint n, uint size, uint reciprocal)
@@ -136,17 +108,45 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-bool IsNonzero(uint item)
-{
-    const INPUT_VALUE sign = FLOATS ? (INPUT_VALUE)1 << (INPUT_BITS - 1) : 0;
-    return (LoadInput(Locate(item).input) & ~sign) != 0;
-}
-
 void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value) { outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value; }
 
 void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
 {
     outputCoordinatesTensor[offset] = (OUTPUT_COORDINATES_STORED)value;
+}
+
+#define IDENTITY 0
+
+uint Combine(uint x, uint y) { return x + y; }
+
+groupshared uint scanned[NUM_THREADS];
+
+// Exclusive scan over the threads of a line, by doubling distances: `before` combines the threads ahead of this one,
+// `all` those of the whole line. All threads of the group must call it.
+void ScanGroup(uint thread, uint own, out uint before, out uint all)
+{
+    scanned[thread] = own;
+    GroupMemoryBarrierWithGroupSync();
+    [loop]
+    for (uint distance = 1; distance < NUM_THREADS; distance *= 2)
+    {
+        if (thread >= distance)
+            own = Combine(scanned[thread - distance], own);
+        GroupMemoryBarrierWithGroupSync();
+        scanned[thread] = own;
+        GroupMemoryBarrierWithGroupSync();
+    }
+    before = scanned[max(thread, 1) - 1];
+    if (thread < 1)
+        before = IDENTITY;
+    all = scanned[NUM_THREADS - 1];
+    GroupMemoryBarrierWithGroupSync();
+}
+
+bool IsNonzero(uint item)
+{
+    const INPUT_VALUE sign = FLOATS ? (INPUT_VALUE)1 << (INPUT_BITS - 1) : 0;
+    return (LoadInput(Locate(item).input) & ~sign) != 0;
 }
 
 groupshared uint places[NUM_THREADS * ITEMS];  // of nonzero elements, among those that the group takes at a time

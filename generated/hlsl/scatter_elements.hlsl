@@ -100,14 +100,31 @@ uint Divided(uint n, uint size, uint reciprocal)
 
 uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
-// The coordinate that an index selects: a negative one counts from the end, and what is still out of range is clamped
-int NormalizeIndex(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
-int NormalizeIndex(uint index, int size) { return (int)min(index, (uint)size - 1); }
-int NormalizeIndex(int64_t index, int size)
+struct Position
 {
-    return (int)clamp(index < 0 ? index + size : index, (int64_t)0, (int64_t)size - 1);
+    uint input;
+    uint indices;
+    uint updates;
+    uint output;
+};
+
+// Where an item starts
+Position Locate(uint item)
+{
+    Position position = { 0, 0, 0, 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.input += coordinate * dimensions[d].inputStride;
+        position.indices += coordinate * dimensions[d].indicesStride;
+        position.updates += coordinate * dimensions[d].updatesStride;
+        position.output += coordinate * dimensions[d].outputStride;
+        item = rest;
+    }
+    return position;
 }
-int NormalizeIndex(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -149,31 +166,14 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-struct Position
+// The coordinate that an index selects: a negative one counts from the end, and what is still out of range is clamped
+int NormalizeIndex(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
+int NormalizeIndex(uint index, int size) { return (int)min(index, (uint)size - 1); }
+int NormalizeIndex(int64_t index, int size)
 {
-    uint input;
-    uint indices;
-    uint updates;
-    uint output;
-};
-
-// Where an item starts
-Position Locate(uint item)
-{
-    Position position = { 0, 0, 0, 0 };
-    [unroll]
-    for (int d = RANK - 1; d >= 0; d--)
-    {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
-        const uint coordinate = item - rest * dimensions[d].size;
-        position.input += coordinate * dimensions[d].inputStride;
-        position.indices += coordinate * dimensions[d].indicesStride;
-        position.updates += coordinate * dimensions[d].updatesStride;
-        position.output += coordinate * dimensions[d].outputStride;
-        item = rest;
-    }
-    return position;
+    return (int)clamp(index < 0 ? index + size : index, (int64_t)0, (int64_t)size - 1);
 }
+int NormalizeIndex(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
 
 // Where an update, its indices and its target start
 Position LocateUpdate(uint item)

@@ -66,14 +66,15 @@
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_INDEX_STORED STORED(OUTPUT_INDEX_TYPE)
 #define OUTPUT_INDEX_VALUE VALUE(OUTPUT_INDEX_TYPE)
-#define ELEMENT_SIGNIFICAND SIGNIFICAND(ELEMENT_TYPE)
-#define ELEMENT_LOWEST LOWEST(ELEMENT_TYPE)
 
 struct Dimension
 {
     uint size;  // elements, or vectors of them
     uint reciprocal, inputStride, outputValueStride, outputIndexStride, reserved0, reserved1, reserved2;
 };
+
+#define ELEMENT_SIGNIFICAND SIGNIFICAND(ELEMENT_TYPE)
+#define ELEMENT_LOWEST LOWEST(ELEMENT_TYPE)
 
 struct Entry
 {
