@@ -58,9 +58,8 @@
 #define OUTPUT_SECOND_MOMENT_STORED STORED(OUTPUT_SECOND_MOMENT_TYPE)
 #define OUTPUT_SECOND_MOMENT_VALUE VALUE(OUTPUT_SECOND_MOMENT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersElements;
 typedef vector<INPUT_FIRST_MOMENT_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentElements;

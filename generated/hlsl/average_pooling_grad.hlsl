@@ -45,9 +45,8 @@
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
@@ -136,16 +135,8 @@ int FloorQuotient(int a, int b)
     return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
 // By a divisor of 1 or more. Without branches, compilers compute each quotient once.
-int FloorQuotient(int a, int b, int reciprocal)
+int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
@@ -296,7 +287,7 @@ List Last(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(FloorQuotient(Entry(at, d + 2)
+        result.entries[d] = max(min(FloorQuotientBy(Entry(at, d + 2)
             + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d),
             Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
             Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) + 1,
@@ -316,7 +307,7 @@ List First(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(FloorQuotient(Before(at, d)
+        result.entries[d] = max(min(FloorQuotientBy(Before(at, d)
             + Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
             Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
             Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)),

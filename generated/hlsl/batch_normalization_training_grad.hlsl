@@ -62,9 +62,8 @@
 #define OUTPUT_BIAS_GRADIENT_STORED STORED(OUTPUT_BIAS_GRADIENT_TYPE)
 #define OUTPUT_BIAS_GRADIENT_VALUE VALUE(OUTPUT_BIAS_GRADIENT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientElements;

@@ -81,24 +81,7 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   ACTIVATION_COUNT  fused activations, at least 1
-//   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
-//              0 ACTIVATION_ELU
-//              1 ACTIVATION_HARD_SIGMOID
-//              2 ACTIVATION_IDENTITY
-//              3 ACTIVATION_LEAKY_RELU
-//              4 ACTIVATION_LINEAR
-//              5 ACTIVATION_PARAMETRIC_SOFTPLUS
-//              6 ACTIVATION_RELU
-//              7 ACTIVATION_SCALED_ELU
-//              8 ACTIVATION_SCALED_TANH
-//              9 ACTIVATION_SIGMOID
-//              10 ACTIVATION_SOFTPLUS
-//              11 ACTIVATION_SOFTSIGN
-//              12 ACTIVATION_TANH
-//              13 ACTIVATION_THRESHOLDED_RELU
-//              14 ACTIVATION_SHRINK
-//              15 ACTIVATION_CELU
-//              16 ACTIVATION_GELU
+//   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -124,9 +107,8 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -335,25 +317,14 @@ int FloorQuotient(int a, int b)
     return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
 // By a divisor of 1 or more. Without branches, compilers compute each quotient once.
-int FloorQuotient(int a, int b, int reciprocal)
+int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
-int FloorRemainder(int a, int b, int reciprocal) { return a - FloorQuotient(a, b, reciprocal) * b; }
+int FloorRemainderBy(int a, int b, int reciprocal) { return a - FloorQuotientBy(a, b, reciprocal) * b; }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
 int RavelIndex(List at, List sizes)
@@ -366,26 +337,7 @@ int RavelIndex(List at, List sizes)
     return number;
 }
 
-List UnravelIndex(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-List UnravelIndex(int number, List sizes, List reciprocals)
+List UnravelIndexBy(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -395,7 +347,7 @@ List UnravelIndex(int number, List sizes, List reciprocals)
         if (d < sizes.length)
         {
             const int size = max(sizes.entries[d], 1);
-            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            const int rest = FloorQuotientBy(number, size, reciprocals.entries[d]);
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -826,7 +778,7 @@ bool InOutputPadding(List at) { return PADS_OUTPUT_BOUND && InOutputPaddingAny(a
 
 List Channel(List at)
 {
-    return UnravelIndex(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
+    return UnravelIndexBy(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
         ListOf(groupCountReciprocals[0], groupCountReciprocals[1], GROUP_COUNT_LENGTH));
 }
 
@@ -853,7 +805,7 @@ int PositionChoice(List at, int d, List w)
         return Entry(at, d + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
             - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
-    return FloorQuotient(Entry(StridedPosition(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+    return FloorQuotientBy(Entry(StridedPosition(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
         Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d));
 }
 
@@ -902,7 +854,7 @@ bool ReadsInputAll(List w, List at)
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-        result = result && FloorRemainder(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+        result = result && FloorRemainderBy(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
             Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) == 0;
     return result;
 }

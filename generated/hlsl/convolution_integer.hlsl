@@ -119,9 +119,8 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -306,16 +305,8 @@ int FloorQuotient(int a, int b)
     return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
 // By a divisor of 1 or more. Without branches, compilers compute each quotient once.
-int FloorQuotient(int a, int b, int reciprocal)
+int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
@@ -332,26 +323,7 @@ int RavelIndex(List at, List sizes)
     return number;
 }
 
-List UnravelIndex(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-List UnravelIndex(int number, List sizes, List reciprocals)
+List UnravelIndexBy(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -361,7 +333,7 @@ List UnravelIndex(int number, List sizes, List reciprocals)
         if (d < sizes.length)
         {
             const int size = max(sizes.entries[d], 1);
-            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            const int rest = FloorQuotientBy(number, size, reciprocals.entries[d]);
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -487,7 +459,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), 
 
 List Channel(List at)
 {
-    return UnravelIndex(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
+    return UnravelIndexBy(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
         ListOf(groupCountReciprocals[0], groupCountReciprocals[1], GROUP_COUNT_LENGTH));
 }
 

@@ -65,9 +65,8 @@
 #define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef OUTPUT_STORED OutputElements;

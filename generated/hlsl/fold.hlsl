@@ -59,13 +59,11 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #ifdef DOUBLE
 #define REAL_VALUE double
-#define REAL_BITS 64
 #else
 #define REAL_VALUE float
-#define REAL_BITS 32
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -137,41 +135,14 @@ List Join(List left, List right)
     return result;
 }
 
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-
 // By a divisor of 1 or more. Without branches, compilers compute each quotient once.
-int FloorQuotient(int a, int b, int reciprocal)
+int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
-int FloorRemainder(int a, int b, int reciprocal) { return a - FloorQuotient(a, b, reciprocal) * b; }
+int FloorRemainderBy(int a, int b, int reciprocal) { return a - FloorQuotientBy(a, b, reciprocal) * b; }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
 int RavelIndex(List at, List sizes)
@@ -297,7 +268,7 @@ List Block(List at, List w)
     result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
-        result.entries[d] = FloorQuotient(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+        result.entries[d] = FloorQuotientBy(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
             Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d));
     return result;
 }
@@ -315,7 +286,7 @@ bool OnStride(List at, List w)
     bool result = true;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-        result = result && FloorRemainder(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+        result = result && FloorRemainderBy(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
             Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) == 0;
     return result;
 }

@@ -45,9 +45,8 @@
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);

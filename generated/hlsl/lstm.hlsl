@@ -48,24 +48,7 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   ACTIVATION_COUNT  fused activations, at least 1
-//   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
-//              0 ACTIVATION_ELU
-//              1 ACTIVATION_HARD_SIGMOID
-//              2 ACTIVATION_IDENTITY
-//              3 ACTIVATION_LEAKY_RELU
-//              4 ACTIVATION_LINEAR
-//              5 ACTIVATION_PARAMETRIC_SOFTPLUS
-//              6 ACTIVATION_RELU
-//              7 ACTIVATION_SCALED_ELU
-//              8 ACTIVATION_SCALED_TANH
-//              9 ACTIVATION_SIGMOID
-//              10 ACTIVATION_SOFTPLUS
-//              11 ACTIVATION_SOFTSIGN
-//              12 ACTIVATION_TANH
-//              13 ACTIVATION_THRESHOLDED_RELU
-//              14 ACTIVATION_SHRINK
-//              15 ACTIVATION_CELU
-//              16 ACTIVATION_GELU
+//   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -102,9 +85,8 @@
 #define OUTPUT_CELL_SINGLE_STORED STORED(OUTPUT_CELL_SINGLE_TYPE)
 #define OUTPUT_CELL_SINGLE_VALUE VALUE(OUTPUT_CELL_SINGLE_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX

@@ -84,9 +84,8 @@
 #define OUTPUT_INDICES_STORED STORED(OUTPUT_INDICES_TYPE)
 #define OUTPUT_INDICES_VALUE VALUE(OUTPUT_INDICES_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 #if PASS == 2
 #define RANK OUTPUT_SIZES_LENGTH

@@ -57,9 +57,8 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t1);
@@ -115,32 +114,8 @@ int Multiplied(List list)
     return result;
 }
 
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
 // By a divisor of 1 or more. Without branches, compilers compute each quotient once.
-int FloorQuotient(int a, int b, int reciprocal)
+int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
@@ -157,26 +132,7 @@ int RavelIndex(List at, List sizes)
     return number;
 }
 
-List UnravelIndex(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-List UnravelIndex(int number, List sizes, List reciprocals)
+List UnravelIndexBy(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -186,7 +142,7 @@ List UnravelIndex(int number, List sizes, List reciprocals)
         if (d < sizes.length)
         {
             const int size = max(sizes.entries[d], 1);
-            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            const int rest = FloorQuotientBy(number, size, reciprocals.entries[d]);
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -270,7 +226,7 @@ int ReadKeptLast(List at)
 INPUT_VALUE OutputChoice(List at)
 {
     if (ReadKeptLast(at) > 0)
-        return ReadInput(UnravelIndex(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH),
+        return ReadInput(UnravelIndexBy(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH),
             ListOf(inputSizesReciprocals[0], inputSizesReciprocals[1], INPUT_SIZES_LENGTH)));
     return (INPUT_VALUE)0;
 }

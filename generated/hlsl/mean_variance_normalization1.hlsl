@@ -34,24 +34,7 @@
 //   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
 //              be bound in its place
 //   ACTIVATION_COUNT  fused activations, at least 1
-//   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
-//              0 ACTIVATION_ELU
-//              1 ACTIVATION_HARD_SIGMOID
-//              2 ACTIVATION_IDENTITY
-//              3 ACTIVATION_LEAKY_RELU
-//              4 ACTIVATION_LINEAR
-//              5 ACTIVATION_PARAMETRIC_SOFTPLUS
-//              6 ACTIVATION_RELU
-//              7 ACTIVATION_SCALED_ELU
-//              8 ACTIVATION_SCALED_TANH
-//              9 ACTIVATION_SIGMOID
-//              10 ACTIVATION_SOFTPLUS
-//              11 ACTIVATION_SOFTSIGN
-//              12 ACTIVATION_TANH
-//              13 ACTIVATION_THRESHOLDED_RELU
-//              14 ACTIVATION_SHRINK
-//              15 ACTIVATION_CELU
-//              16 ACTIVATION_GELU
+//   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -74,9 +57,8 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;

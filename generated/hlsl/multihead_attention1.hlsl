@@ -108,9 +108,8 @@
 #define OUTPUT_PRESENT_VALUE_STORED STORED(OUTPUT_PRESENT_VALUE_TYPE)
 #define OUTPUT_PRESENT_VALUE_VALUE VALUE(OUTPUT_PRESENT_VALUE_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -252,32 +251,8 @@ List Align(List list, int length, int fill)
     return result;
 }
 
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
 // By a divisor of 1 or more. Without branches, compilers compute each quotient once.
-int FloorQuotient(int a, int b, int reciprocal)
+int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
@@ -294,26 +269,7 @@ int RavelIndex(List at, List sizes)
     return number;
 }
 
-List UnravelIndex(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-List UnravelIndex(int number, List sizes, List reciprocals)
+List UnravelIndexBy(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -323,7 +279,7 @@ List UnravelIndex(int number, List sizes, List reciprocals)
         if (d < sizes.length)
         {
             const int size = max(sizes.entries[d], 1);
-            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            const int rest = FloorQuotientBy(number, size, reciprocals.entries[d]);
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -704,9 +660,9 @@ int ContextChoice4(List at)
 
 List ByHead(List c)
 {
-    return ListOf(int4(Entry(c, 0), Entry(UnravelIndex(Entry(c, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH),
+    return ListOf(int4(Entry(c, 0), Entry(UnravelIndexBy(Entry(c, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH),
         ListOf(heads4Reciprocals[0], heads4Reciprocals[1], HEADS4_LENGTH)), 0), Entry(c, 1),
-        Entry(UnravelIndex(Entry(c, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH),
+        Entry(UnravelIndexBy(Entry(c, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH),
         ListOf(heads4Reciprocals[0], heads4Reciprocals[1], HEADS4_LENGTH)), 1)), 0, 4);
 }
 
@@ -773,7 +729,7 @@ void FindGroup(uint item)
     part = item / blocks / heads;
     origin = ListOf(int4(head / keyHeads, head % keyHeads * SHARED, 0, 0), 0, 4);
     const List at = origin, read = ListOf(int4(Entry(at, 0),
-        Entry(UnravelIndex(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1],
+        Entry(UnravelIndexBy(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1],
         KEY_VALUE_HEAD_COUNT_LENGTH), ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1],
         KEY_VALUE_HEAD_COUNT_LENGTH)), 0), 0, 0), 0, 2);
     headOfKeys = uint2(read.entries[0], read.entries[1]);

@@ -90,9 +90,8 @@
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 #if PASS == 1
 #define RANK OUTPUT_SIZES_LENGTH
@@ -223,14 +222,6 @@ int FloorQuotient(int a, int b)
     const int divisor = b == 0 ? 1 : b;
     const int cut = a / divisor;
     const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
     return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 

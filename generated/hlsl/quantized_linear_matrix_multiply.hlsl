@@ -100,9 +100,8 @@
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX

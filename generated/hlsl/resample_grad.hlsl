@@ -54,9 +54,8 @@
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1

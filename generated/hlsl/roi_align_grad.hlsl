@@ -64,9 +64,8 @@
 #define OUTPUT_ROIGRADIENT_STORED STORED(OUTPUT_ROIGRADIENT_TYPE)
 #define OUTPUT_ROIGRADIENT_VALUE VALUE(OUTPUT_ROIGRADIENT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
@@ -191,16 +190,7 @@ int FloorQuotient(int a, int b)
     return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
 int FloorRemainder(int a, int b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
-int64_t FloorRemainder(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorQuotient(a, b) * b; }
 
 int Narrow(int64_t x) { return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647); }
 
@@ -839,7 +829,7 @@ REAL_VALUE PartOf(List at, int c, List o, List s)
 
 int Member(List at) { return Entry(at, ROI_SIZES_LENGTH - 1); }
 
-bool Vertical(List at) { return FloorRemainder(Member(at), (int)2) == 1; }
+bool Vertical(List at) { return FloorRemainder(Member(at), 2) == 1; }
 
 precise REAL_VALUE Y(List at, List o, List s) { return ShareHeldIn(Region(at), 0, Entry(o, 0), Entry(s, 0)); }
 

@@ -43,9 +43,8 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #define REAL_VALUE float
-#define REAL_BITS 32
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);
@@ -105,23 +104,7 @@ List Join(List left, List right)
     return result;
 }
 
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
+int64_t WideFloorQuotient(int64_t a, int64_t b)
 {
     const int64_t divisor = b == 0 ? 1 : b;
     const int64_t cut = a / divisor;
@@ -294,7 +277,7 @@ List First(List at)
     result.length = 2;
     [unroll]
     for (int d = 0; d < 2; d++)
-        result.entries[d] = (int)max(min(FloorQuotient((int64_t)Entry(at, d + 2) * Length(at, d),
+        result.entries[d] = (int)max(min(WideFloorQuotient((int64_t)Entry(at, d + 2) * Length(at, d),
             (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
             (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
     return result;
@@ -306,7 +289,7 @@ List Last(List at)
     result.length = 2;
     [unroll]
     for (int d = 0; d < 2; d++)
-        result.entries[d] = (int)max(min(FloorQuotient((int64_t)(Entry(at, d + 2) + 1) * Length(at, d)
+        result.entries[d] = (int)max(min(WideFloorQuotient((int64_t)(Entry(at, d + 2) + 1) * Length(at, d)
             + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d) - (int64_t)1,
             (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
             (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);

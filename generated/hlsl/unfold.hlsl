@@ -58,13 +58,11 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in, and its bits
+// The type that floats are computed in
 #ifdef DOUBLE
 #define REAL_VALUE double
-#define REAL_BITS 64
 #else
 #define REAL_VALUE float
-#define REAL_BITS 32
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -123,57 +121,14 @@ List Join(List left, List right)
     return result;
 }
 
-// Quotient rounded down; 0 if the divisor is 0. Vulkan has no remainder of negative integers.
-int FloorQuotient(int a, int b)
-{
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b > 0)  // nearly all others; rounding down is rounding toward 0 of the complemented bits
-    {
-        const int sign = a >> 31;
-        return (int)((uint)(a ^ sign) / (uint)b) ^ sign;
-    }
-    const int divisor = b == 0 ? 1 : b;
-    const int cut = a / divisor;
-    const int rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
-int64_t FloorQuotient(int64_t a, int64_t b)
-{
-    const int64_t divisor = b == 0 ? 1 : b;
-    const int64_t cut = a / divisor;
-    const int64_t rest = a - cut * divisor;
-    return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
-}
-
 // By a divisor of 1 or more. Without branches, compilers compute each quotient once.
-int FloorQuotient(int a, int b, int reciprocal)
+int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
-List UnravelIndex(int number, List sizes)
-{
-    List result = (List)0;
-    result.length = sizes.length;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        const int size = sizes.entries[d];
-        if (d < sizes.length && size > 1)
-        {
-            const int sign = number >> 31;
-            const int rest = (int)((uint)(number ^ sign) / (uint)size) ^ sign;
-            result.entries[d] = number - rest * size;
-            number = rest;
-        }
-    }
-    return result;
-}
-
-List UnravelIndex(int number, List sizes, List reciprocals)
+List UnravelIndexBy(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -183,7 +138,7 @@ List UnravelIndex(int number, List sizes, List reciprocals)
         if (d < sizes.length)
         {
             const int size = max(sizes.entries[d], 1);
-            const int rest = FloorQuotient(number, size, reciprocals.entries[d]);
+            const int rest = FloorQuotientBy(number, size, reciprocals.entries[d]);
             result.entries[d] = number - rest * size;
             number = rest;
         }
@@ -256,13 +211,14 @@ void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), 
 
 List Block(List at)
 {
-    return UnravelIndex(Entry(at, 2), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH),
-        ListOf(blocksPerDimensionReciprocals[0], blocksPerDimensionReciprocals[1], BLOCKS_PER_DIMENSION_LENGTH));
+    return UnravelIndexBy(Entry(at, 2), ListOf(blocksPerDimension[0], blocksPerDimension[1],
+        BLOCKS_PER_DIMENSION_LENGTH), ListOf(blocksPerDimensionReciprocals[0], blocksPerDimensionReciprocals[1],
+        BLOCKS_PER_DIMENSION_LENGTH));
 }
 
 List PositionEntry(List at)
 {
-    return UnravelIndex(Entry(at, 1), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH),
+    return UnravelIndexBy(Entry(at, 1), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH),
         ListOf(inputSizes2Reciprocals[0], inputSizes2Reciprocals[1], INPUT_SIZES2_LENGTH));
 }
 

@@ -98,6 +98,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
         **_encoding(),
         lists=max(
+            1,  # C has no empty arrays
             tensor_code.lists,
             dispatch.lists,
             *(one.lists for one in operators),

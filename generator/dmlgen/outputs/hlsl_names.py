@@ -14,8 +14,9 @@ WORDS = HLSL_WORDS | words(
 """Words of HLSL, its functions that shaders call, and names in the text around an expression."""
 
 HELPERS = words(
-    """List Elements ListOf Join Part Entry Align Replace RavelIndex UnravelIndex
-    InBounds Added Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox
+    """List Elements ListOf Join Part Entry Align Replace RavelIndex UnravelIndex UnravelIndexBy
+    InBounds Added Multiplied FloorQuotient FloorRemainder FloorQuotientBy FloorRemainderBy
+    WideFloorQuotient WideFloorRemainder Divided Narrow IsBox
     RowOf RowEnd AdvanceRow Activate Activation Dimension DivideBySize Numbered CSMain
     LoadReal LoadLong LoadBool LoadInt LoadPacked StoreReal StoreLong StoreBool StoreInt"""
 )

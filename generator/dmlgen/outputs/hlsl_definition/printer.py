@@ -158,10 +158,15 @@ class ShaderPrinter(LoopPrinter):
             return f"Join({self.print(left)}, {self.print(right)})", ATOM
         is_wide = node.type == ir.INT and self._is_wide(node)
         if op in ("//", "%"):
-            given = [self._widened(one) if is_wide else self._whole(one) for one in (left, right)]
-            if not is_wide and isinstance(right, ir.Index) and is_constant(right.sequence):
-                given.append(self._entry_of(self.constants.reciprocals(right.sequence), right.index))
-            return f"{'FloorQuotient' if op == '//' else 'FloorRemainder'}({', '.join(given)})", ATOM
+            function = "FloorQuotient" if op == "//" else "FloorRemainder"
+            if self._is_wide(left) or self._is_wide(right):
+                text = f"Wide{function}({self._widened(left)}, {self._widened(right)})"
+                return text if is_wide else f"(int){text}", ATOM
+            given = f"{self.deciding(left)}, {self.deciding(right)}"
+            if isinstance(right, ir.Index) and is_constant(right.sequence):
+                reciprocal = self._entry_of(self.constants.reciprocals(right.sequence), right.index)
+                return f"{function}By({given}, {reciprocal})", ATOM
+            return f"{function}({given})", ATOM
         if op in ("<<", ">>") or (op == "/" and node.type.kind == "element"):
             return super().binary(node)
         if op == "/" and (self._single or may_be_written_zero(left)):
@@ -228,7 +233,8 @@ class ShaderPrinter(LoopPrinter):
                     self._narrow(item) if item.type == ir.INT else self.deciding(item) for item in arguments
                 ]
                 if name == "unravel_index" and is_constant(arguments[1]):
-                    listed.append(_whole_list(self.constants.reciprocals(arguments[1])))
+                    reciprocals = _whole_list(self.constants.reciprocals(arguments[1]))
+                    return f"UnravelIndexBy({', '.join([*listed, reciprocals])})"
                 return f"{pascal(name)}({', '.join(listed)})"
             case "min" | "max" | "abs" if node.type == ir.INT:
                 return f"{name}({', '.join(self._alike(arguments, self._is_wide(node)))})"
