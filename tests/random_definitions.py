@@ -77,6 +77,12 @@ _GRAMMAR: dict[str, tuple[float, list[str], list[str]]] = {
 }
 """For each kind of value, how often it is a leaf, leaves, and other values. In braces are a part to be filled
 in, which decides if a ! follows, or words to choose from."""
+_BOXES = ("InputTensor.Sizes", "OtherTensor.Sizes", "[2, Count]", "[at[0]], [at[0] + 2]")
+_ENDS = (
+    *("Count", "3", "InputTensor.Sizes[Axis]", "OtherTensor.Sizes[0]", "at[0], at[0] + 2"),
+    "clamp({int!}, 0, 3)",
+)
+"""What loops run over."""
 _PART = re.compile(r"\{([^{}]+)\}")
 
 
@@ -157,16 +163,16 @@ class RandomOperator:
     # The spec.
 
     def _text(self, value: int, outputs: dict[str, str]) -> str:
-        members: dict[str, object] = {}
-        for tensor in (*self._inputs, *self._outputs):
-            role = "output" if tensor in self._outputs else "input"
-            members[tensor.name] = {"role": role, "summary": "A tensor."} | (
-                {"optional": True} if tensor.optional else {}
-            )
-        members["Axis"] = {"type": "UINT", "summary": "A dimension."}
-        members["Count"] = {"type": "UINT", "summary": "A number of turns."}
-        members["Factor"] = {"type": "FLOAT", "summary": "A number."}
-        members["Switch"] = {"type": "BOOL", "summary": "A choice."}
+        members: dict[str, object] = {
+            tensor.name: {
+                "role": "output" if tensor in self._outputs else "input",
+                "summary": "A tensor.",
+                "optional": tensor.optional,
+            }
+            for tensor in (*self._inputs, *self._outputs)
+        }
+        numbers = {"Axis": "UINT", "Count": "UINT", "Factor": "FLOAT", "Switch": "BOOL"}
+        members |= {name: {"type": type_, "summary": "A number."} for name, type_ in numbers.items()}
         alike = [tensor.name for tensor in (*self._inputs, *self._outputs) if tensor.rank is None]
         rules: list[dict[str, object]] = [
             {"id": "same-rank", "same": "DimensionCount", "of": alike},
@@ -273,36 +279,28 @@ class RandomOperator:
 
     def _coordinate(self, tensor: Tensor, depth: int, place: Place) -> str:
         """A coordinate inside the tensor."""
-        there = [name for name, sizes in place.places if sizes == tensor.sizes]
-        if place.sizes == tensor.sizes:
-            there.append("at")
+        sizes = tensor.sizes
+        there = [name for name, inside in (*place.places, ("at", place.sizes)) if inside == sizes]
+        variable = self._variable("d")
         if there and self._chance(0.6):
             return self._choice.choice(there)
-        sizes = tensor.sizes
-        inner = place.deciding
         if there and tensor.rank is None and self._chance(0.5):
-            index = f"normalize_index({self._made('int', depth, inner)}, {sizes}[Axis])"
-            return f"replace({self._choice.choice(there)}, Axis, {index})"
-        if self._chance(0.3):
-            return (
-                f"unravel_index(clamp({self._made('int', depth, inner)}, 0, product({sizes}) - 1), {sizes})"
-            )
-        if tensor.rank is None:
-            variable = self._variable("d")
-            index = self._made("int", depth, inner)
-            if place.rank is None and self._chance(0.7):
-                index = f"at[{variable}] + {index}"
-            limited = self._choice.choice(
+            one = self._choice.choice(there)
+            form = f"replace({one}, Axis, normalize_index({{int!}}, {sizes}[Axis]))"
+        elif self._chance(0.3):
+            form = f"unravel_index(clamp({{int!}}, 0, product({sizes}) - 1), {sizes})"
+        elif tensor.rank is None:
+            index = f"at[{variable}] + {{int!}}" if place.rank is None and self._chance(0.7) else "{int!}"
+            entry = self._choice.choice(
                 [
                     f"clamp({index}, 0, {sizes}[{variable}] - 1)",
                     f"normalize_index({index}, {sizes}[{variable}])",
                 ]
             )
-            return f"[{limited} for {variable} in range(InputTensor.DimensionCount)]"
-        entries = (
-            f"clamp({self._made('int', depth, inner)}, 0, {entry} - 1)" for entry in self._entries(tensor)
-        )
-        return f"[{', '.join(entries)}]"
+            form = f"[{entry} for {variable} in axes(InputTensor)]"
+        else:
+            form = f"[{', '.join(f'clamp({{int!}}, 0, {one} - 1)' for one in self._entries(tensor))}]"
+        return self._filled(form, "int", depth, place)
 
     def _entries(self, tensor: Tensor) -> list[str]:
         """The sizes of a tensor of known rank, one by one."""
@@ -337,12 +335,13 @@ class RandomOperator:
         """A read at a coordinate that may be outside, behind a condition."""
         if tensor.rank is None:
             variable = self._variable("d")
-            first = f"at[{variable}]" if place.rank is None else self._made("int", 0, place)
-            coordinate = f"[{first} + {self._choice.randrange(-2, 3)} for {variable} in axes(InputTensor)]"
+            first = f"at[{variable}]" if place.rank is None else "{leaf}"
+            form = f"[{first} + {{-2 -1 0 1 2}} for {variable} in axes(InputTensor)]"
         else:
-            coordinate = f"[{', '.join(self._made('int', 1, place) for _ in range(tensor.rank))}]"
-        sizes = tensor.sizes
-        return f"({tensor.name}[{coordinate}] if in_bounds({coordinate}, {sizes}) else {otherwise})"
+            form = f"[{', '.join(['{int!}'] * tensor.rank)}]"
+        coordinate = self._filled(form, "int", 1, place)
+        inside = f"in_bounds({coordinate}, {tensor.sizes})"
+        return f"({tensor.name}[{coordinate}] if {inside} else {otherwise})"
 
     # Loops.
 
@@ -353,28 +352,15 @@ class RandomOperator:
             inner = inner.deciding
         loops: list[str] = []
         for _ in range(1 if name.startswith("arg") else self._choice.choice([1, 1, 2])):
+            variable = self._variable("w")
             if not name.startswith("arg") and self._chance(0.4):
-                variable = self._variable("w")
-                over, sizes = self._choice.choice(
-                    [
-                        ("InputTensor.Sizes", "InputTensor.Sizes"),
-                        ("OtherTensor.Sizes", "OtherTensor.Sizes"),
-                        ("[2, Count]", ""),
-                        ("[at[0]], [at[0] + 2]", ""),
-                    ]
-                )
+                over = self._choice.choice(_BOXES)
                 loops.append(f"for {variable} in ndindex({over})")
-                inner = replace(
-                    inner,
-                    places=(*inner.places, (variable, sizes)),
-                    ints=(*inner.ints, f"{variable}[0]"),
-                )
+                sizes = over if over.endswith(".Sizes") else ""
+                places, ints = (*inner.places, (variable, sizes)), (*inner.ints, f"{variable}[0]")
+                inner = replace(inner, places=places, ints=ints)
             else:
-                variable = self._variable("k")
-                last = self._choice.choice(
-                    ["Count", "3", "InputTensor.Sizes[Axis]", "OtherTensor.Sizes[0]", "at[0], at[0] + 2", ""]
-                )
-                last = last or f"clamp({self._made('int', 1, place)}, 0, 3)"
+                last = self._filled(self._choice.choice(_ENDS), "int", 1, place)
                 loops.append(f"for {variable} in range({last})")
                 inner = replace(inner, ints=(*inner.ints, variable))
         condition = f" if {self._made('bool', 1, inner)}" if self._chance(0.4) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,31 @@ class Variant:
 
     def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
         """The outputs of the reference."""
-        return run(module(self.registry), desc, arrays)
+        with np.errstate(all="ignore"):
+            found: Arrays = self._module("compute").computation(desc).run(arrays)
+        return found
 
     def by_shader(self, desc: Any, arrays: Arrays, device: Any) -> Arrays:
         """The outputs of the shader, which follows the schedule if there is one."""
-        return by_shader(self.registry, desc, arrays, device)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(planner_inputs, "planner_of", lambda _: self._module("planners").PLANNER)
+            patch.setattr(dmlops.gpu, "shader", lambda _: self._files["hlsl"].decode())
+            patch.setattr(device, "programs", Programs())
+            found: Arrays = dmlops.gpu.run(desc, arrays, device)
+        return found
+
+    @cached_property
+    def _files(self) -> dict[str, bytes]:
+        """The only file in each folder."""
+        files = [one.render(self.registry, _TEMPLATES) for one in (python_planner, definition, hlsl)]
+        return {path.rpartition("/")[0]: data for some in files for path, data in some.items()}
+
+    def _module(self, folder: str) -> types.ModuleType:
+        package = f"dmlops.{folder}"
+        made = types.ModuleType(f"{package}.variant")
+        made.__package__ = package
+        exec(compile(self._files[f"python/dmlops/{folder}"], "variant", "exec"), made.__dict__)
+        return made
 
 
 def section(operator: str) -> str:
@@ -107,54 +128,6 @@ def operators_with(kind: type[F]) -> dict[str, F]:
     registry = whole_registry()
     found = {one.name: form_of(registry, one, kind) for one in registry.operators}
     return {name: form for name, form in found.items() if form is not None}
-
-
-def module(registry: Registry) -> types.ModuleType:
-    """The module that computes the only operator."""
-    return _module(registry, "compute")
-
-
-def planned_by(registry: Registry) -> types.ModuleType:
-    """The module with planner inputs of the only operator."""
-    return _module(registry, "planners")
-
-
-def shader(registry: Registry) -> str:
-    """The shader of the only operator."""
-    return _rendered(registry, "hlsl").decode()
-
-
-def _module(registry: Registry, folder: str) -> types.ModuleType:
-    package = f"dmlops.{folder.replace('/', '.')}"
-    made = types.ModuleType(f"{package}.variant")
-    made.__package__ = package
-    exec(compile(_rendered(registry, f"python/dmlops/{folder}"), "variant", "exec"), made.__dict__)
-    return made
-
-
-def _rendered(registry: Registry, folder: str) -> bytes:
-    """The only file in a folder."""
-    files = [output.render(registry, _TEMPLATES) for output in (python_planner, definition, hlsl)]
-    (text,) = (data for some in files for path, data in some.items() if path.rpartition("/")[0] == folder)
-    return text
-
-
-def by_shader(registry: Registry, desc: Any, arrays: Arrays, device: Any) -> Arrays:
-    """The outputs of the shader of the only operator."""
-    planner = planned_by(registry).PLANNER
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planner_inputs, "planner_of", lambda _: planner)
-        patch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
-        patch.setattr(device, "programs", Programs())
-        found: Arrays = dmlops.gpu.run(desc, arrays, device)
-    return found
-
-
-def run(computing: types.ModuleType, desc: Any, arrays: Arrays) -> Arrays:
-    """The outputs of a module."""
-    with np.errstate(all="ignore"):
-        result: Arrays = computing.computation(desc).run(arrays)
-    return result
 
 
 def described(operator: str, output: Any, arrays: Arrays, **members: Any) -> Any:
