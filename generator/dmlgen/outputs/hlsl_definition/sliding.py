@@ -10,15 +10,8 @@ from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
-from dmlgen.plans.params import Declaration
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
-
-WEIGHTS = (
-    "channels",
-    *("weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
-)
-"""Constants of weights, as planners give them."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +48,6 @@ class SlidingPass(FormPass):
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
         return {} if self.sliding is None else self.sliding.window.operands
-
-    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
-        weights = WEIGHTS if self.weights is not None else ()
-        return {"weights": [Declaration("uint", one) for one in weights]}
 
 
 def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> SlidingPass:

@@ -102,7 +102,11 @@ class SlidingParams(NamedTuple):
     "thread groups along x"
     layers: int
     "of a window, for all channels"
-    weights: Words
+    channels: int
+    "of a group; none without weights"
+    weightsRowStep: int
+    weightsChannelStep: int
+    weightsGroupStep: int
     scalars: Words
 
 
@@ -251,11 +255,10 @@ def plan_sliding(
     out.define("PASS", shader.sliding.number)
     out.define("NUM_THREADS", SLIDING_THREADS)
     out.define("DIMENSION_ORDER", in_digits(order))
-    weights: Words = []
+    side = found.left
+    row_step = side.steps[1] if found.rows > 1 else side.matrix  # that of a block's channels
     if is_weighted:
-        side, bits = found.left, op.tensors[shader.sliding.weights].bits
-        row_step = side.steps[1] if found.rows > 1 else side.matrix  # that of a block's channels
-        weights.extend([op.factors.depth, row_step, side.depth, side.matrix])
+        bits = op.tensors[shader.sliding.weights].bits
         out.define("WEIGHTS_VECTOR", weights_vector(slide, block, axes, bits, row_step))
         out.define("PHASES_Y", axes[max(len(axes) - 2, 0)].divisor)
         out.define("PHASES_X", axes[-1].divisor)
@@ -285,7 +288,10 @@ def plan_sliding(
         blocks,
         groups.columns,
         block.layers,
-        weights,
+        op.factors.depth,
+        row_step,
+        side.depth,
+        side.matrix,
         known.scalars,
     )
     out.dispatch(params, groups, False)
