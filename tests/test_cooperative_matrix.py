@@ -214,7 +214,7 @@ def test_all_tiles_of_windows_give_them_too(
     name: str, tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [tile])
-    monkeypatch.setattr(implicit_gemm, "row_of", lambda *given: implicit_gemm.Row(1, 0, 0))
+    monkeypatch.setattr(implicit_gemm, "row_of", lambda op, axes, found: implicit_gemm.Row(1, 0, found))
     check(device, WINDOWS[name])
 
 

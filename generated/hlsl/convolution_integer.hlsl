@@ -219,7 +219,8 @@ struct WindowAxis
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
-    uint channels, weightsRowStep, weightsChannelStep, weightsGroupStep;
+    uint channels;  // of a group; none without weights
+    uint weightsRowStep, weightsChannelStep, weightsGroupStep;
     int channelAxis, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window

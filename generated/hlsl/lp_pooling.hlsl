@@ -112,6 +112,8 @@ struct WindowAxis
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
+    uint channels;  // of a group; none without weights
+    uint weightsRowStep, weightsChannelStep, weightsGroupStep;
     int p;
 #else
     Dimension sizes[RANK];  // of the tensor written

@@ -142,6 +142,8 @@ struct WindowAxis
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
+    uint channels;  // of a group; none without weights
+    uint weightsRowStep, weightsChannelStep, weightsGroupStep;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], outputStrides[2], outputIndicesStrides[2], strides[2], dilations[2],

@@ -145,6 +145,8 @@ struct WindowAxis
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
+    uint channels;  // of a group; none without weights
+    uint weightsRowStep, weightsChannelStep, weightsGroupStep;
     int channelAxis, channelAxis2, includePadding, channelAxis3, channelAxis4;
 #else
     Dimension sizes[RANK];  // of the tensor written

@@ -820,7 +820,7 @@ typedef struct dmlops_plan_ContractionParams {
 typedef struct dmlops_plan_Row {
     int64_t taps;
     int64_t reach;
-    int64_t pitch;
+    dmlops_plan_Matrices matrices;
 } dmlops_plan_Row;
 
 typedef struct dmlops_plan_Slide {
@@ -855,7 +855,10 @@ typedef struct dmlops_plan_SlidingParams {
     int64_t count;
     int64_t groupColumns;
     int64_t layers;
-    dmlops_plan_int_64 weights;
+    int64_t channels;
+    int64_t weightsRowStep;
+    int64_t weightsChannelStep;
+    int64_t weightsGroupStep;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
@@ -1334,7 +1337,10 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_word(planning, record->layers);
-    dmlops_put_words(planning, record->weights.items, record->weights.count);
+    dmlops_put_word(planning, record->channels);
+    dmlops_put_word(planning, record->weightsRowStep);
+    dmlops_put_word(planning, record->weightsChannelStep);
+    dmlops_put_word(planning, record->weightsGroupStep);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
@@ -1666,9 +1672,7 @@ DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row,
     dmlops_plan_Tile_12* result);
@@ -4219,42 +4223,36 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
 /* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
    the tensor's next row: the zeros before that row also end this one. */
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, dmlops_plan_Row* result) {
+    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
     const dmlops_plan_WindowAxis * axis = &axes->items[dmlops_item(planning, -1, axes->count)];
     int64_t reach = dmlops_multiply(axis->tap, dmlops_subtract(axis->taps, 1));
     int64_t before = dmlops_max(dmlops_subtract(0, axis->first), 0);
+    int64_t width = axis->elements;
     int is_near = (1 < axis->taps && axis->taps <= 3) && (axis->step == 1) && (0 < reach && reach <= 16);
     if (!is_near || dmlops_plan_is_divided(planning, axes) || (dmlops_modulo(op->factors.depth, 16) > 0)) {
         result->taps = 1;
         result->reach = 0;
-        result->pitch = 0;
+        result->matrices = *found;
         return;
     }
-    int64_t width = axis->elements;
-    int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach),
-        dmlops_max(dmlops_add(before, axis->limit), dmlops_subtract(dmlops_add(width, reach), before))), width);
-    result->taps = axis->taps;
-    result->reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
-    result->pitch = pitch;
-    return;
-}
-
-/* The matrices with padded output rows, for tiles that hold several taps at once. */
-DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     for (int64_t each_1 = 0; each_1 < found->sizes.count; ++each_1) {
         const int64_t item = found->sizes.items[each_1];
         DMLOPS_APPEND(planning, &sizes, item);
     }
-    int64_t width = sizes.items[dmlops_item(planning, -1, sizes.count)];
-    sizes.items[dmlops_item(planning, -1, sizes.count)] = row->pitch;
+    sizes.items[dmlops_item(planning, -1, sizes.count)] =
+        dmlops_max(dmlops_min(dmlops_add(width, reach),
+        dmlops_max(dmlops_add(before, axis->limit), dmlops_subtract(dmlops_add(width, reach), before))), width);
     int64_t run = found->is_down ? found->run : 1;
-    *result = *found;
-    DMLOPS_COPY(&result->sizes, &sizes);
-    result->columns = dmlops_multiply(dmlops_divide(found->columns, width), row->pitch);
-    result->run = run;
+    dmlops_plan_Matrices padded;
+    padded = *found;
+    DMLOPS_COPY(&padded.sizes, &sizes);
+    padded.columns = dmlops_plan_element_count(planning, &sizes);
+    padded.run = run;
+    result->taps = axis->taps;
+    result->reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
+    result->matrices = padded;
     return;
 }
 
@@ -4442,12 +4440,10 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     int64_t channels = op->factors.depth;
     int is_cooperative = dmlops_plan_suits_cooperative_matrix(planning, op, given);
     int64_t vector = is_cooperative ? 8 : 4;
-    dmlops_plan_Matrices found;
-    found = *given;
     dmlops_plan_Row row;
     row.taps = 1;
     row.reach = 0;
-    row.pitch = 0;
+    row.matrices = *given;
     dmlops_plan_Rates rates;
     rates.arithmetic = 225;
     rates.latency = 747;
@@ -4471,23 +4467,22 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     dmlops_plan_Choice chosen;
     dmlops_plan_choose_tile(planning, given, &tiles, &rates, 1, &chosen);
     dmlops_plan_Row several;
-    dmlops_plan_row_of(planning, op, axes, &several);
+    dmlops_plan_row_of(planning, op, axes, given, &several);
     if (is_cooperative && (several.taps > 1)) {
-        dmlops_plan_Matrices padded;
-        dmlops_plan_in_rows(planning, given, &several, &padded);
         dmlops_plan_Tile_12 made_3;
         dmlops_plan_row_tiles(planning, &several, &made_3);
         dmlops_plan_Rates made_4;
         made_4 = rates;
         made_4.taps = several.taps;
         dmlops_plan_Choice rows;
-        dmlops_plan_choose_tile(planning, &padded, &made_3, &made_4, 1, &rows);
+        dmlops_plan_choose_tile(planning, &several.matrices, &made_3, &made_4, 1, &rows);
         if (rows.time < chosen.time) {
             chosen = rows;
-            found = padded;
             row = several;
         }
     }
+    dmlops_plan_Matrices found;
+    found = row.matrices;
     dmlops_plan_Tile tile;
     tile = chosen.tile;
     tile.columns = dmlops_add(chosen.tile.columns, row.reach);
@@ -4730,7 +4725,7 @@ DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlop
     dmlops_plan_Row made_6;
     made_6.taps = 1;
     made_6.reach = 0;
-    made_6.pitch = 0;
+    made_6.matrices = found;
     dmlops_plan_window_product(planning, op, &packed, &product, padded, items, &made_6);
     return 1;
 }
@@ -4982,20 +4977,11 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->sliding.number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 128);
     dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &order));
-    dmlops_plan_int_64 weights;
-    weights.count = 0;
+    const dmlops_plan_Side * side = &found->left;
+    int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)]
+        : side->matrix;
     if (is_weighted) {
-        const dmlops_plan_Side * side = &found->left;
         int64_t bits = op->tensors.items[dmlops_item(planning, shader->sliding.weights, op->tensors.count)].bits;
-        int64_t row_step = (found->rows > 1) ? side->steps.items[dmlops_item(planning, 1, side->steps.count)]
-            : side->matrix;
-        dmlops_plan_int_64 made_2;
-        made_2.count = 0;
-        DMLOPS_APPEND(planning, &made_2, op->factors.depth);
-        DMLOPS_APPEND(planning, &made_2, row_step);
-        DMLOPS_APPEND(planning, &made_2, side->depth);
-        DMLOPS_APPEND(planning, &made_2, side->matrix);
-        DMLOPS_EXTEND(planning, &weights, &made_2);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"),
             dmlops_plan_weights_vector(planning, &slide, &block, axes, bits, row_step));
         dmlops_out_define(planning, "", DMLOPS_TEXT("PHASES_Y"),
@@ -5019,28 +5005,31 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), lead);
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
-    for (int64_t each_3 = 0; each_3 < slide.axes.count; ++each_3) {
-        const dmlops_plan_WindowAxis* axis = &slide.axes.items[each_3];
+    for (int64_t each_2 = 0; each_2 < slide.axes.count; ++each_2) {
+        const dmlops_plan_WindowAxis* axis = &slide.axes.items[each_2];
         DMLOPS_APPEND(planning, &sizes, axis->taps);
     }
     DMLOPS_APPEND(planning, &sizes, dmlops_max(found->rows, 1));
+    dmlops_plan_Dimension_16 made_3;
+    dmlops_plan_extents(planning, &sizes, &made_3);
     dmlops_plan_Dimension_16 made_4;
-    dmlops_plan_extents(planning, &sizes, &made_4);
-    dmlops_plan_Dimension_16 made_5;
-    dmlops_plan_extents(planning, &block.counts, &made_5);
-    dmlops_plan_WindowAxis_8 made_6;
-    dmlops_plan_in_words(planning, axes, &made_6);
+    dmlops_plan_extents(planning, &block.counts, &made_4);
+    dmlops_plan_WindowAxis_8 made_5;
+    dmlops_plan_in_words(planning, axes, &made_5);
     dmlops_plan_SlidingParams params;
-    DMLOPS_COPY(&params.layerSizes, &made_4);
-    DMLOPS_COPY(&params.sizes, &made_5);
-    DMLOPS_COPY(&params.windowAxes, &made_6);
+    DMLOPS_COPY(&params.layerSizes, &made_3);
+    DMLOPS_COPY(&params.sizes, &made_4);
+    DMLOPS_COPY(&params.windowAxes, &made_5);
     DMLOPS_COPY(&params.lists, &known->lists);
     DMLOPS_COPY(&params.activations, &known->activations);
     DMLOPS_COPY(&params.elements, &known->elements);
     params.count = blocks;
     params.groupColumns = groups.columns;
     params.layers = block.layers;
-    DMLOPS_COPY(&params.weights, &weights);
+    params.channels = op->factors.depth;
+    params.weightsRowStep = row_step;
+    params.weightsChannelStep = side->depth;
+    params.weightsGroupStep = side->matrix;
     DMLOPS_COPY(&params.scalars, &known->scalars);
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);

@@ -45,12 +45,11 @@ PACK_PASS = 2  # packs factors: its number, relative to the contraction's
 
 class Row(NamedTuple):
     """The `taps` along a window's last dimension whose products tiles hold at once, how many columns
-    (`reach`) the last of them is behind the first, and the columns (`pitch`) that a row of the output
-    counts with padding."""
+    (`reach`) the last of them is behind the first, and the matrices, with padded rows of the output."""
 
     taps: int
     reach: int
-    pitch: int
+    matrices: Matrices
 
 
 def side_by_side(output: Tensor) -> int:
@@ -162,26 +161,19 @@ def gathered(op: Contraction, axes: WindowAxes, side: Side, most: int) -> Side:
     return side._replace(is_along=columns == 1 and most == 8, vector=columns)
 
 
-def row_of(op: Contraction, axes: WindowAxes) -> Row:
+def row_of(op: Contraction, axes: WindowAxes, found: Matrices) -> Row:
     """The taps that tiles can hold at once. Each row of the output has so many columns that they keep its
     windows clear of the tensor's next row: the zeros before that row also end this one."""
     axis = axes[-1]
-    reach, before = axis.tap * (axis.taps - 1), max(-axis.first, 0)
+    reach, before, width = axis.tap * (axis.taps - 1), max(-axis.first, 0), axis.elements
     is_near = 1 < axis.taps <= COOPERATIVE_TAPS and axis.step == 1 and 0 < reach <= COOPERATIVE_REACH
     if not is_near or is_divided(axes) or op.factors.depth % 16 > 0:
-        return Row(1, 0, 0)
-    width = axis.elements
-    pitch = max(min(width + reach, max(before + axis.limit, width + reach - before)), width)
-    return Row(axis.taps, ceil_div(reach, 4) * 4, pitch)
-
-
-def in_rows(found: Matrices, row: Row) -> Matrices:
-    """The matrices with padded output rows, for tiles that hold several taps at once."""
+        return Row(1, 0, found)
     sizes: Eight = list(found.sizes)
-    width = sizes[-1]
-    sizes[-1] = row.pitch
+    sizes[-1] = max(min(width + reach, max(before + axis.limit, width + reach - before)), width)
     run = found.run if found.is_down else 1
-    return found._replace(sizes=sizes, columns=found.columns // width * row.pitch, run=run)
+    padded = found._replace(sizes=sizes, columns=element_count(sizes), run=run)
+    return Row(axis.taps, ceil_div(reach, 4) * 4, padded)
 
 
 def tap_tiles(channels: int) -> Tiles:
@@ -247,18 +239,18 @@ def plan_window_tiles(out: Planning, op: Contraction, axes: WindowAxes, given: M
         return False
     channels, is_cooperative = op.factors.depth, suits_cooperative_matrix(out, op, given)
     vector = 8 if is_cooperative else 4
-    found, row = given, Row(1, 0, 0)
+    row = Row(1, 0, given)
     rates = Rates(FLOAT_RATE, 747, 58, 4, 1)  # NVIDIA H200, fitted
     tiles = float_window_tiles(channels)
     if is_cooperative:
         rates = Rates(COOPERATIVE_RATE, 379, 32, 2, 1)  # NVIDIA H200, fitted
         tiles = tap_tiles(channels)
-    chosen, several = choose_tile(given, tiles, rates, True), row_of(op, axes)
+    chosen, several = choose_tile(given, tiles, rates, True), row_of(op, axes, given)
     if is_cooperative and several.taps > 1:
-        padded = in_rows(given, several)
-        rows = choose_tile(padded, row_tiles(several), rates._replace(taps=several.taps), True)
+        rows = choose_tile(several.matrices, row_tiles(several), rates._replace(taps=several.taps), True)
         if rows.time < chosen.time:
-            chosen, found, row = rows, padded, several
+            chosen, row = rows, several
+    found = row.matrices
     tile = chosen.tile._replace(columns=chosen.tile.columns + row.reach, depth=chosen.tile.depth // row.taps)
     items, left = left_items(found, vector), packed_side(op, found, vector)
     if is_matrix(axes, found, vector):

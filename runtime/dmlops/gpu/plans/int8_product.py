@@ -111,5 +111,5 @@ def plan_int8_window(out: Planning, op: Contraction, axes: WindowAxes, given: Ma
     )
     items = left_items(found, 16) + times(op.right.sizes[0], stride // 16)
     product = byte_product(out, op, found, factors)
-    plan_window_product(out, op, packed, product, padded, items, Row(1, 0, 0))
+    plan_window_product(out, op, packed, product, padded, items, Row(1, 0, found))
     return True
