@@ -1617,13 +1617,11 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen,
     const dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative,
     dmlops_plan_Product* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Product* product,
     int64_t packed);
 DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Product* product, int is_packed);
-DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Product* product);
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
@@ -3358,13 +3356,6 @@ DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Threads in a group. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
-    (void)planning;
-    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows),
-        dmlops_divide(tile->columns, tile->wave_columns)), 32);
-}
-
 /* The vectors of four partial sums in one part; rows are padded. */
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows,
@@ -3412,7 +3403,11 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
     }
     if (dmlops_plan_is_of_bytes(planning, op)) {
-        dmlops_plan_define_bytes(planning, op);
+        int are_signed = op->left.is_signed && op->right.is_signed;
+        int lessens = op->factors.lessens_left || op->factors.lessens_right;
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ZERO_POINTS"), (int64_t)(lessens || !are_signed));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"),
+            (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));
     } else {
         if (is_packed) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
@@ -3428,7 +3423,8 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     if (product->is_cooperative) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
     }
-    int64_t threads = dmlops_plan_tile_threads(planning, tile);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows),
+        dmlops_divide(tile->columns, tile->wave_columns)), 32);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split->down,
         split->across), found->count), split->parts), threads), threads, 1, &groups);
@@ -3439,15 +3435,6 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     if (product->in_parts) {
         dmlops_plan_add_parts(planning, op, product);
     }
-}
-
-/* The macros of the pass that multiplies bytes. UINT8 always has a zero point, as tiles hold it. */
-DMLOPS_CALLED void dmlops_plan_define_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    int are_signed = op->left.is_signed && op->right.is_signed;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ZERO_POINTS"),
-        (int64_t)(op->factors.lessens_left || op->factors.lessens_right || !are_signed));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"),
-        (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));
 }
 
 /* One dispatch, followed by one if there are partial sums. */

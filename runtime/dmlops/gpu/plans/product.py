@@ -93,11 +93,6 @@ def product_of(chosen: Choice, given: Matrices, factors: Matrices, is_cooperativ
     return Product(chosen.tile, chosen.split, in_parts, found, factors, is_cooperative, window)
 
 
-def tile_threads(tile: Tile) -> int:
-    """Threads in a group."""
-    return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
-
-
 def partial_vectors(found: Matrices) -> int:
     """The vectors of four partial sums in one part; rows are padded."""
     return times(times(found.rows, ceil_div(found.columns, 4)), found.count)
@@ -130,7 +125,10 @@ def multiply(out: Planning, op: Contraction, product: Product, is_packed: bool) 
     if factors.right.is_along:
         out.define("RIGHT_ALONG", 1)
     if is_of_bytes(op):
-        define_bytes(out, op)
+        are_signed = op.left.is_signed and op.right.is_signed  # UINT8 has a zero point, as tiles hold it
+        lessens = op.factors.lessens_left or op.factors.lessens_right
+        out.define("ZERO_POINTS", int(lessens or not are_signed))
+        out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
     elif is_packed:
         out.define("PACKED", 1)
     out.define("OUTPUT_VECTOR", 1 if product.in_parts else output_vector(found, op.output))
@@ -141,18 +139,11 @@ def multiply(out: Planning, op: Contraction, product: Product, is_packed: bool) 
     out.define("WAVE_COLUMNS", tile.wave_columns)
     if product.is_cooperative:
         out.define("COOPERATIVE_MATRIX", 1)
-    threads = tile_threads(tile)
+    threads = tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE  # in a group
     groups = grid(out, split.down * split.across * found.count * split.parts * threads, threads, 1)
     out.dispatch(contraction_params(op, product, factors, groups), groups, is_packed)
     if product.in_parts:
         add_parts(out, op, product)
-
-
-def define_bytes(out: Planning, op: Contraction) -> None:
-    """The macros of the pass that multiplies bytes. UINT8 always has a zero point, as tiles hold it."""
-    are_signed = op.left.is_signed and op.right.is_signed
-    out.define("ZERO_POINTS", int(op.factors.lessens_left or op.factors.lessens_right or not are_signed))
-    out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
 
 
 def plan_product(out: Planning, op: Contraction, product: Product) -> None:
