@@ -10,7 +10,7 @@ import pytest
 import dmlops
 from gpu_device import device, flushed, flushes
 from operator_runs import LAYOUTS, check, newest_types, vectors_of_any_tensor
-from tensors import permuted, random_bits
+from tensors import random_bits
 
 __all__ = ["device", "vectors_of_any_tensor"]
 
@@ -108,30 +108,6 @@ def test_padding(device: Any, mode: str, rank: int) -> None:
     check(device, "PADDING", {**members, "PaddingValue": -2.5}, *named, strides)
     typed = {"PaddingValueDataType": "FLOAT32", "PaddingValue": -2.5}
     check(device, "PADDING1", {**members, **typed}, *named, strides)
-
-
-@pytest.mark.parametrize("innermost", range(4))
-def test_padding_writes_vectors_along_the_innermost_dimension(device: Any, innermost: int) -> None:
-    values = random_bits(np.random.default_rng(3), (4, 8, 2, 12), "float32")
-    before, after = [0, 4, 1, 3], [4, 0, 1, 1]
-    expected = np.pad(values, list(zip(before, after, strict=True)), "edge")
-    order = [*(d for d in (2, 0, 3, 1) if d != innermost), innermost]
-    strides = {
-        "InputTensor": permuted(values.shape, order), "OutputTensor": permuted(expected.shape, order),
-    }  # fmt: skip
-    members = {"PaddingMode": "EDGE", "DimensionCount": 4, "StartPadding": before, "EndPadding": after}
-    check(
-        device, "PADDING", {**members, "PaddingValue": 0}, {"InputTensor": values},
-        {"OutputTensor": expected}, strides,
-    )  # fmt: skip
-    desc = dmlops.Padding(
-        InputTensor=dmlops.TensorDesc("FLOAT32", values.shape, Strides=strides["InputTensor"]),
-        OutputTensor=dmlops.TensorDesc("FLOAT32", expected.shape, Strides=strides["OutputTensor"]),
-        **members,
-        PaddingValue=0,
-    )
-    (dispatch,) = dmlops.gpu.plan(desc).dispatches
-    assert dispatch.defines["VECTOR"] == 4
 
 
 @pytest.mark.parametrize("data_type", newest_types("PADDING1"))

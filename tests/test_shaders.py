@@ -47,7 +47,7 @@ Defines = Mapping[str, int | str]
 
 # Planners' numbers, as if descriptions were larger, or as if few elements were many
 LARGER = (
-    [(convolutions, "SLIDING_PRODUCTS", 0), (definition, "ELEMENTWISE_BUSY", 1)],
+    [(convolutions, "SLIDING_PRODUCTS", 0), (definition, "SATURATING_THREADS", 1)],
     [(map_planner, "ELEMENTWISE_BUSY", 1)],
     [(scatter, "SCATTER_ALONE", 0)],
     [(scatter, "SCATTER_ALONE", 0), (scatter, "SCATTER_FEW", 0)],

@@ -24,7 +24,7 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   PAIRS      1 if a thread computes two adjacent elements; else 0
+//   VECTOR     adjacent elements that a thread computes, and stores at once: 1, 2 or 4
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -48,8 +48,10 @@
 // The type that floats are computed in
 #define REAL_VALUE float
 
+typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
 struct Dimension
@@ -66,7 +68,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptShareFirst, includePadding;
+    int keptShareFirst;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -220,16 +222,20 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
         inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
+void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 {
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
+#if VECTOR == 1
+    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
+#else
+    OutputGradientElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+    outputGradientTensor[offset / VECTOR] = elements;
+#endif
 }
 
 uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
-void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
-{
-    StoreOutputGradient(OffsetInOutputGradient(at), entry);
-}
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
@@ -246,7 +252,7 @@ void WriteKeptShare(uint number, REAL_VALUE entry) { StoreReal(keptShareFirst, n
 
 int BoxEnd(int d)
 {
-    if (includePadding != 0)
+    if (INCLUDE_PADDING_BOUND)
         return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d)
             + Entry(ListOf(endPadding[0], endPadding[1], END_PADDING_LENGTH), d);
     return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d);
@@ -263,7 +269,7 @@ int TapsBefore(List o, int d, int c)
 
 int BoxStart(int d)
 {
-    if (includePadding != 0)
+    if (INCLUDE_PADDING_BOUND)
         return 0 - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     return 0;
 }
@@ -350,31 +356,27 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint item, List at)
-{
-#if PASS == 0  // Share
-    WriteKeptShare(item, (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
-#elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at));
-#endif
-}
-
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-#if PAIRS
-    const List begin = Numbered(2 * item);
+    const List position = Numbered(first + VECTOR * item);
+    OUTPUT_GRADIENT_VALUE result[VECTOR];
     [unroll]
-    for (uint k = 0; k < 2; k++)
+    for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
-        List at = begin;
-        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
-        WriteElement(2 * item + k, at);
+        List at = position;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
+#if PASS == 0  // Share
+        WriteKeptShare(first + VECTOR * item + inVector,
+            (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
+#elif PASS == 1  // OutputGradientTensor
+        result[inVector] = (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at);
+#endif
     }
-#else
-    WriteElement(first + item, Numbered(first + item));
+#if PASS == 1
+    StoreOutputGradient(OffsetInOutputGradient(position), result);
 #endif
 }

@@ -21,7 +21,7 @@
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   PAIRS      1 if a thread computes two adjacent elements; else 0
+//   VECTOR     adjacent elements that a thread computes, and stores at once: 1, 2 or 4
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -45,8 +45,10 @@
 // The type that floats are computed in
 #define REAL_VALUE float
 
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 
 struct Dimension
 {
@@ -302,10 +304,20 @@ INPUT_VALUE ReadInput(List at)
     return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
+{
+#if VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
+}
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 List Region(List c, List w)
 {
@@ -361,29 +373,24 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint item, List at)
-{
-#if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)((REAL_VALUE)ReadInput(at) / Pow(Base(at), (REAL_VALUE)beta)));
-#endif
-}
-
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-#if PAIRS
-    const List begin = Numbered(2 * item);
+    const List position = Numbered(first + VECTOR * item);
+    OUTPUT_VALUE result[VECTOR];
     [unroll]
-    for (uint k = 0; k < 2; k++)
+    for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
-        List at = begin;
-        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
-        WriteElement(2 * item + k, at);
+        List at = position;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
+#if PASS == 0  // OutputTensor
+        result[inVector] = (OUTPUT_VALUE)((REAL_VALUE)ReadInput(at) / Pow(Base(at), (REAL_VALUE)beta));
+#endif
     }
-#else
-    WriteElement(first + item, Numbered(first + item));
+#if PASS == 0
+    StoreOutput(OffsetInOutput(position), result);
 #endif
 }

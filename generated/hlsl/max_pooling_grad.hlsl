@@ -25,7 +25,7 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   PAIRS      1 if a thread computes two adjacent elements; else 0
+//   VECTOR     adjacent elements that a thread computes, and stores at once: 1, 2 or 4
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -51,9 +51,11 @@
 // The type that floats are computed in
 #define REAL_VALUE float
 
+typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
 struct Dimension
@@ -226,16 +228,20 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
         inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
 }
 
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
+void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 {
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
+#if VECTOR == 1
+    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
+#else
+    OutputGradientElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+    outputGradientTensor[offset / VECTOR] = elements;
+#endif
 }
 
 uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
-void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
-{
-    StoreOutputGradient(OffsetInOutputGradient(at), entry);
-}
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
@@ -398,31 +404,26 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint item, List at)
-{
-#if PASS == 0  // Winner
-    WriteKeptWinner(item, WinnerChoice(at));
-#elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at));
-#endif
-}
-
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-#if PAIRS
-    const List begin = Numbered(2 * item);
+    const List position = Numbered(first + VECTOR * item);
+    OUTPUT_GRADIENT_VALUE result[VECTOR];
     [unroll]
-    for (uint k = 0; k < 2; k++)
+    for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
-        List at = begin;
-        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
-        WriteElement(2 * item + k, at);
+        List at = position;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
+#if PASS == 0  // Winner
+        WriteKeptWinner(first + VECTOR * item + inVector, WinnerChoice(at));
+#elif PASS == 1  // OutputGradientTensor
+        result[inVector] = (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at);
+#endif
     }
-#else
-    WriteElement(first + item, Numbered(first + item));
+#if PASS == 1
+    StoreOutputGradient(OffsetInOutputGradient(position), result);
 #endif
 }

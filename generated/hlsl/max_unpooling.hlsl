@@ -22,7 +22,7 @@
 //              UINT16, UINT8; IndicesTensor: UINT64, UINT32
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   PAIRS      1 if a thread computes two adjacent elements; else 0
+//   VECTOR     adjacent elements that a thread computes, and stores at once: 1, 2 or 4
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -60,9 +60,15 @@
 // The type that floats are computed in
 #define REAL_VALUE float
 
+#if OUTPUT_BITS < 16
+typedef OUTPUT_STORED OutputElements;
+#else
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
 struct Dimension
@@ -195,8 +201,9 @@ INDICES_VALUE ReadIndices(List at)
     return LoadIndices(OffsetOf(Clamped(at, indicesSizes, INDICES_SIZES_LENGTH), indicesStrides, INDICES_SIZES_LENGTH));
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
+void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 {
+#if VECTOR == 1
 #if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
@@ -204,15 +211,29 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #else
-    outputTensor[offset] = (OUTPUT_STORED)value;
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#endif
+#else
+#if OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
 #endif
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
@@ -248,38 +269,34 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint item, List at)
-{
-#if PASS == 0  // Last
-    List p = at;
-    [unroll]
-    for (int d = 0; d < RANK; d++)  // from the end, which was cleared last, and is still cached
-        p.entries[d] = (int)sizes[d].size - 1 - at.entries[d];
-    const int64_t key = Integer(ReadIndices(p));
-    const int value = RavelIndex(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1;
-    if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)))
-        InterlockedMax(scratch[(uint)keptLastFirst + (uint)key], (uint)value);
-#elif PASS == 1  // OutputTensor
-    WriteOutput(at, OutputChoice(at));
-#endif
-}
-
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-#if PAIRS
-    const List begin = Numbered(2 * item);
+    const List position = Numbered(first + VECTOR * item);
+    OUTPUT_VALUE result[VECTOR];
     [unroll]
-    for (uint k = 0; k < 2; k++)
+    for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
-        List at = begin;
-        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
-        WriteElement(2 * item + k, at);
+        List at = position;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
+#if PASS == 0  // Last
+        List p = at;
+        [unroll]
+        for (int d = 0; d < RANK; d++)  // from the end, which was cleared last, and is still cached
+            p.entries[d] = (int)sizes[d].size - 1 - at.entries[d];
+        const int64_t key = Integer(ReadIndices(p));
+        const int value = RavelIndex(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1;
+        if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1],
+            KEPT_LAST_SIZES_LENGTH)))
+            InterlockedMax(scratch[(uint)keptLastFirst + (uint)key], (uint)value);
+#elif PASS == 1  // OutputTensor
+        result[inVector] = OutputChoice(at);
+#endif
     }
-#else
-    WriteElement(first + item, Numbered(first + item));
+#if PASS == 1
+    StoreOutput(OffsetInOutput(position), result);
 #endif
 }

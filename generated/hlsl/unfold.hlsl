@@ -17,14 +17,15 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
+//              raw bits. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
 //              UINT32, UINT16, UINT8
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   DOUBLE     defined if an output is FLOAT64: floats are then computed in double precision
-//   PAIRS      1 if a thread computes two adjacent elements; else 0
+//   VECTOR     adjacent elements that a thread computes, and stores at once: 1, 2 or 4
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -65,8 +66,14 @@
 #define REAL_VALUE float
 #endif
 
+#if OUTPUT_BITS < 16
+typedef OUTPUT_STORED OutputElements;
+#else
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 
 struct Dimension
 {
@@ -190,8 +197,9 @@ INPUT_VALUE ReadInput(List at)
     return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
+void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 {
+#if VECTOR == 1
 #if OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
@@ -199,15 +207,29 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
-    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
-    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
+    InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
+    InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #else
-    outputTensor[offset] = (OUTPUT_STORED)value;
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#endif
+#else
+#if OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
 #endif
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 List Block(List at)
 {
@@ -260,29 +282,24 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint item, List at)
-{
-#if PASS == 0  // OutputTensor
-    WriteOutput(at, OutputChoice(at));
-#endif
-}
-
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-#if PAIRS
-    const List begin = Numbered(2 * item);
+    const List position = Numbered(first + VECTOR * item);
+    OUTPUT_VALUE result[VECTOR];
     [unroll]
-    for (uint k = 0; k < 2; k++)
+    for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
-        List at = begin;
-        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
-        WriteElement(2 * item + k, at);
+        List at = position;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
+#if PASS == 0  // OutputTensor
+        result[inVector] = OutputChoice(at);
+#endif
     }
-#else
-    WriteElement(first + item, Numbered(first + item));
+#if PASS == 0
+    StoreOutput(OffsetInOutput(position), result);
 #endif
 }

@@ -507,7 +507,6 @@ typedef struct dmlops_plan_Pass {
 
 typedef struct dmlops_plan_MapPass {
     int64_t over;
-    int is_aligned;
     int64_t single;
     int is_gathered;
     int is_placed;
@@ -610,7 +609,7 @@ typedef struct dmlops_plan_DefinitionShader {
     int64_t boxes;
     dmlops_plan_int_list divisors;
     dmlops_plan_text_list bounds;
-    int writes_pairs;
+    int writes_vectors;
     dmlops_plan_int_list activations;
     dmlops_plan_MapPass map;
     dmlops_plan_SlidingPass sliding;
@@ -1599,6 +1598,7 @@ DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, i
 DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
+DMLOPS_CALLED void dmlops_plan_check_multiples(dmlops_planning* planning, const dmlops_plan_Definition* op);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries,
     dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
@@ -1731,8 +1731,6 @@ DMLOPS_CALLED int dmlops_plan_has_dimensions(dmlops_planning* planning, const dm
     const dmlops_plan_MapPass* one, int64_t place);
 DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_MapPass* one);
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
 DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, int64_t elements);
 DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_MapPass* one, dmlops_plan_Loop_16* result);
@@ -1833,7 +1831,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
     const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile,
     int64_t step, int waits);
-DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op,
+DMLOPS_CALLED int64_t dmlops_plan_elements_of_thread(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result);
@@ -3074,7 +3072,7 @@ DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_
     int made_1 = 0;
     for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
         const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
-        made_1 = made_1 || (tensor->is_output && tensor->is_float && (tensor->bits == 64));
+        made_1 = made_1 || (tensor->is_output && tensor->is_float && (tensor->bits == 64) && !tensor->as_bits);
     }
     return made_1;
 }
@@ -3088,6 +3086,28 @@ DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t val
     }
     return (value < INT64_C(2147483648)) ? dmlops_modulo(value, INT64_C(4294967296))
         : dmlops_subtract(INT64_C(2147483648), 1);
+}
+
+/* Rejects numbers beyond 31 bits that may be multiples of a size, and so no mere limits. */
+DMLOPS_CALLED void dmlops_plan_check_multiples(dmlops_planning* planning, const dmlops_plan_Definition* op) {
+    int64_t largest = 0;
+    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
+        for (int64_t each_2 = 0; each_2 < tensor->sizes.count; ++each_2) {
+            const int64_t size = tensor->sizes.items[each_2];
+            largest = dmlops_max(largest, size);
+        }
+    }
+    for (int64_t each_3 = 0; each_3 < op->lists.count; ++each_3) {
+        const dmlops_plan_int_8* listed = &op->lists.items[each_3];
+        for (int64_t each_4 = 0; each_4 < listed->count; ++each_4) {
+            const int64_t entry = listed->items[each_4];
+            if ((entry >= INT64_C(2147483648)) && (largest >= 1073741824)) {
+                dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, entry);
+                return;
+            }
+        }
+    }
 }
 
 /* A list of integers as words, zero-padded to eight. */
@@ -3193,6 +3213,7 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     }
     dmlops_plan_int_512 lists;
     dmlops_plan_define_tensors(planning, op, shader, &lists);
+    dmlops_plan_check_multiples(planning, op);
     for (int64_t place = 0; place < op->bounds.count; ++place) {
         const int64_t bound = op->bounds.items[place];
         dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
@@ -5197,11 +5218,7 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     if (shader->map.is_gathered) {
         dmlops_plan_gather(planning, op, &shader->map);
     } else {
-        if (shader->map.is_aligned) {
-            dmlops_plan_aligned(planning, op, &shader->map, &scalars);
-        } else {
-            dmlops_plan_coordinates(planning, op, &shader->map, &scalars);
-        }
+        dmlops_plan_aligned(planning, op, &shader->map, &scalars);
     }
 }
 
@@ -5251,73 +5268,6 @@ DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlo
             return;
         }
     }
-}
-
-/* By coordinates, in the memory order of the output. */
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
-    const dmlops_plan_int_8 * sizes = &output->sizes;
-    dmlops_plan_bind_tensors(planning, op, one, 1);
-    dmlops_plan_check_ranks(planning, op, one);
-    dmlops_plan_int_8 order;
-    dmlops_plan_outermost_first(planning, sizes, &output->strides, &order);
-    int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
-    dmlops_plan_int_64 outer;
-    outer.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, order.count); ++each_1) {
-        const int64_t place = order.items[each_1];
-        if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
-            DMLOPS_APPEND(planning, &outer, output->strides.items[dmlops_item(planning, place, output->strides.count)]);
-        }
-    }
-    int64_t vector = dmlops_plan_vector_width(planning, output->bits,
-        sizes->items[dmlops_item(planning, inner, sizes->count)],
-        output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer);
-    if ((output->bits >= 32) && dmlops_plan_is_one_each(planning, dmlops_plan_element_count(planning, sizes))) {
-        vector = 1;
-    }
-    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, sizes), vector);
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, count, 256, 1, &groups);
-    dmlops_plan_Dimension_16 found;
-    found.count = 0;
-    for (int64_t place = 0; place < sizes->count; ++place) {
-        const int64_t size = sizes->items[place];
-        dmlops_plan_int_16 row;
-        row.count = 0;
-        for (int64_t each_2 = 0; each_2 < op->tensors.count; ++each_2) {
-            const dmlops_plan_Tensor* tensor = &op->tensors.items[each_2];
-            DMLOPS_APPEND(planning, &row, tensor->is_present
-                ? tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] : 0);
-        }
-        for (int64_t each_3 = 0; each_3 < op->lists.count; ++each_3) {
-            const dmlops_plan_int_8* array = &op->lists.items[each_3];
-            DMLOPS_APPEND(planning, &row, dmlops_plan_integer(planning,
-                array->items[dmlops_item(planning, place, array->count)]));
-        }
-        dmlops_plan_Dimension made_4;
-        dmlops_plan_dimension(planning, (place == inner) ? dmlops_divide(size, vector) : size, &row, &made_4);
-        DMLOPS_APPEND(planning, &found, made_4);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes->count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &order));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_plan_int_8 made_5;
-    made_5.count = 0;
-    dmlops_plan_Lookup_8 made_6;
-    made_6.count = 0;
-    dmlops_plan_MapParams made_7;
-    made_7.count = count;
-    made_7.groupColumns = groups.columns;
-    DMLOPS_COPY(&made_7.elements, &op->elements);
-    DMLOPS_COPY(&made_7.steps, &made_5);
-    DMLOPS_COPY(&made_7.scalars, scalars);
-    DMLOPS_COPY(&made_7.dimensions, &found);
-    DMLOPS_COPY(&made_7.lookups, &made_6);
-    dmlops_put_MapParams(planning, &made_7);
-    dmlops_out_dispatch(planning, &groups, 0);
 }
 
 /* Whether threads compute one element each: they fill no more than a group on each multiprocessor. */
@@ -6838,14 +6788,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_dispatch_sparse_sum(planning, op, shader, known, &table, one, waits);
         return;
     }
+    int64_t each = dmlops_plan_elements_of_thread(planning, op, shader, one, &shape);
     if (one->axis != -1) {
         dmlops_plan_int_8 made_1;
         dmlops_plan_shape_of_threads(planning, &shape, one->axis, 4, &made_1);
         DMLOPS_COPY(&shape, &made_1);
     }
-    int64_t each = dmlops_plan_writes_pairs(planning, op, shader, one, &shape) ? 2 : 1;
-    if (shader->writes_pairs) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), dmlops_subtract(each, 1));
+    if (shader->writes_vectors) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), each);
     }
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape),
         one->is_along ? dmlops_multiply(each, shape.items[dmlops_item(planning, 0, shape.count)]) : each);
@@ -6860,20 +6810,30 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &threads, waits);
 }
 
-/* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them. A pass that
-   scatters is faster without: neighboring threads then write to neighboring places. */
-DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op,
+/* The elements that threads of a pass compute each, adjacent in memory: there must be enough of them. A pass that
+   scatters is faster with one: neighboring threads then write to neighboring places. */
+DMLOPS_CALLED int64_t dmlops_plan_elements_of_thread(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
-    if (one->box != -1) {
-        return 0;
+    if (!shader->writes_vectors || (one->box != -1)) {
+        return 1;
     }
     dmlops_plan_int_8 made_1;
     dmlops_plan_order_of(planning, op, one, shape, &made_1);
     dmlops_plan_int_8 order;
     dmlops_plan_outermost_first(planning, shape, &made_1, &order);
     int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
-    return shader->writes_pairs && (dmlops_modulo(shape->items[dmlops_item(planning, inner, shape->count)], 2) == 0)
-        && (dmlops_plan_element_count(planning, shape) >= 524288);
+    if (!one->writes_kept && (op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)].bits == 8)) {
+        return dmlops_plan_aligned_vector(planning,
+            &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)], inner);
+    }
+    int64_t width = one->writes_kept ? dmlops_gcd(2, shape->items[dmlops_item(planning, inner, shape->count)])
+        : dmlops_plan_aligned_vector(planning, &op->tensors.items[dmlops_item(planning, one->target,
+        op->tensors.count)], inner);
+    while (planning->reason == DMLOPS_REASON_NONE && ((width > 1)
+        && (dmlops_multiply(width, 32768) > dmlops_plan_element_count(planning, shape)))) {
+        width = dmlops_divide(width, 2);
+    }
+    return width;
 }
 
 /* The strides that order what a pass visits: zeros keep the order of its dimensions. */
@@ -8123,7 +8083,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = 
     {1, dmlops_element_wise_identity_bounds},
     0,
     {0, NULL},
-    {1, 1, 0, 0, 0},
+    {1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -8194,7 +8154,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {2, 1, 0, 0, 0},
+    {2, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -8420,7 +8380,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader
     {0, NULL},
     0,
     {0, NULL},
-    {1, 1, 0, 0, 0},
+    {1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -8517,7 +8477,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
     {1, dmlops_element_wise_pow_bounds},
     0,
     {0, NULL},
-    {2, 1, 0, 0, 0},
+    {2, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -8670,7 +8630,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_sh
     {1, dmlops_element_wise_quantize_linear_bounds},
     0,
     {0, NULL},
-    {3, 1, 0, 0, 0},
+    {3, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -8728,7 +8688,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -8811,7 +8771,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -8979,7 +8939,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {2, dmlops_convolution_bounds},
     0,
     {17, dmlops_convolution_activations},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
     {-1, -1, -1, -1, -1},
@@ -9083,7 +9043,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     0,
     {17, dmlops_gemm_activations},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
     {-1, -1, -1, -1, -1},
@@ -9148,7 +9108,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9192,7 +9152,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, dmlops_average_pooling_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9247,7 +9207,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, dmlops_lp_pooling_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9328,7 +9288,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9353,18 +9313,20 @@ static const uint8_t dmlops_roi_pooling_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_slice_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_slice_lists[] = {"OFFSETS", "STEP"};
 static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_slice_passes},
     0,
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
+    1,
+    {2, dmlops_slice_lists},
     0,
     {0, NULL},
-    {1, 0, 0, 0, 0},
+    {0, NULL},
+    1,
+    {0, NULL},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9385,7 +9347,6 @@ static const uint8_t dmlops_slice_inputs[] = {
         DMLOPS_AT(InputTensor), DMLOPS_TURN(14), DMLOPS_SELECT, DMLOPS_GREATER, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(Sizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9400,13 +9361,33 @@ static const uint8_t dmlops_cast_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_split_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_split_shader = {
+    {0, NULL},
+    {1, dmlops_split_passes},
+    2,
+    1,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_split_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 2, -1, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, member)
 static const uint8_t dmlops_split_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* d */,
         DMLOPS_SMALL(0), DMLOPS_SLOT(0) /* index */, DMLOPS_TURN(7), DMLOPS_SIZE, DMLOPS_ENTRY_OF,
@@ -9426,7 +9407,7 @@ static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {0, 1, 0, 0, 1},
+    {0, 0, 0, 1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9450,19 +9431,22 @@ static const uint8_t dmlops_join_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_padding_bounds[] = {"PADDING_MODE"};
+static const dmlops_plan_Pass dmlops_padding_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_padding_lists[] = {"START_PADDING", "PERIOD", "TURN"};
+static const int64_t dmlops_padding_divisors[] = {0, 4};
+static const char* const dmlops_padding_bounds[] = {"IS_CONSTANT", "PADDING_MODE", "IS_WRAP"};
 static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_padding_passes},
     0,
+    1,
+    {3, dmlops_padding_lists},
     0,
+    {2, dmlops_padding_divisors},
+    {3, dmlops_padding_bounds},
+    1,
     {0, NULL},
-    0,
-    {0, NULL},
-    {1, dmlops_padding_bounds},
-    0,
-    {0, NULL},
-    {1, 0, 0, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9479,21 +9463,11 @@ static const dmlops_shader_tensor dmlops_padding_tensors[] = {
 static const uint8_t dmlops_padding_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
-        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
-        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(19), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
         DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2),
         DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
         DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(29), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
-        DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */,
-        DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(27), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY,
@@ -9503,11 +9477,38 @@ static const uint8_t dmlops_padding_inputs[] = {
         DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 1, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
         DMLOPS_FLOAT, DMLOPS_AT(PaddingValue),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(0) /* CONSTANT */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(0) /* CONSTANT */, DMLOPS_SMALL(1) /* EDGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(4) /* WRAP */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_value_scale_2d_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_value_scale_2d_bounds[] = {"IS_NUMBER"};
+static const dmlops_plan_DefinitionShader dmlops_value_scale_2d_shader = {
+    {0, NULL},
+    {1, dmlops_value_scale_2d_passes},
+    0,
+    1,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_value_scale_2d_bounds},
+    1,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_value_scale_2d_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -9517,13 +9518,12 @@ static const uint8_t dmlops_value_scale_2d_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias),
         DMLOPS_AT(ChannelCount), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(ChannelCount), DMLOPS_SMALL(3), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount),
-        DMLOPS_SMALL(1), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(ChannelCount), DMLOPS_SMALL(3), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount),
-        DMLOPS_SMALL(2), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount), DMLOPS_SMALL(0),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias),
+        DMLOPS_AT(ChannelCount), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias),
+        DMLOPS_AT(ChannelCount), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ChannelCount),
+        DMLOPS_SMALL(3),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9543,7 +9543,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9590,7 +9590,7 @@ static const dmlops_plan_DefinitionShader dmlops_gather_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {2, 1, 0, 1, 0},
+    {2, 0, 1, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9623,13 +9623,33 @@ static const uint8_t dmlops_gather_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_space_to_depth_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_space_to_depth_shader = {
+    {0, NULL},
+    {1, dmlops_space_to_depth_passes},
+    0,
+    1,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_space_to_depth_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
@@ -9646,7 +9666,6 @@ static const dmlops_shader_tensor dmlops_depth_to_space_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(BlockSize),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_UINT, DMLOPS_AT(BlockSize),
@@ -9655,16 +9674,34 @@ static const uint8_t dmlops_depth_to_space_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_tile_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const int64_t dmlops_tile_divisors[] = {0};
+static const dmlops_plan_DefinitionShader dmlops_tile_shader = {
+    {0, NULL},
+    {1, dmlops_tile_passes},
+    0,
+    1,
+    {0, NULL},
+    0,
+    {1, dmlops_tile_divisors},
+    {0, NULL},
+    1,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_tile_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
 static const uint8_t dmlops_tile_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
-        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
-        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9695,7 +9732,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     0,
     {17, dmlops_batch_normalization_activations},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9734,7 +9771,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     0,
     {17, dmlops_mean_variance_normalization_activations},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9769,6 +9806,7 @@ static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE", "SPAN"};
+static const char* const dmlops_local_response_normalization_bounds[] = {"CROSS_CHANNEL"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {0, NULL},
     {1, dmlops_local_response_normalization_passes},
@@ -9777,10 +9815,10 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {2, dmlops_local_response_normalization_lists},
     2,
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_local_response_normalization_bounds},
     1,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9812,6 +9850,7 @@ static const uint8_t dmlops_local_response_normalization_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(LocalSize),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9848,7 +9887,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {0, NULL},
     0,
     {17, dmlops_rnn_activations},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9915,7 +9954,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {2, dmlops_lstm_bounds},
     0,
     {17, dmlops_lstm_activations},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -9996,7 +10035,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {0, NULL},
     0,
     {17, dmlops_gru_activations},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10207,7 +10246,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {3, 1, 0, 0, 0},
+    {3, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10240,7 +10279,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
     {0, NULL},
     0,
     {17, dmlops_element_wise_add1_activations},
-    {2, 1, 0, 0, 0},
+    {2, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10288,7 +10327,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {1, dmlops_max_pooling1_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10341,7 +10380,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     1,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10362,18 +10401,19 @@ static const uint8_t dmlops_max_unpooling_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_diagonal_matrix_passes[] = {{0, 0, 0, 0, 1, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_diagonal_matrix_passes},
     0,
     0,
     {0, NULL},
     0,
     {0, NULL},
     {0, NULL},
-    0,
+    1,
     {0, NULL},
-    {0, 0, 0, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10413,19 +10453,19 @@ static const uint8_t dmlops_scatter_elements_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_one_hot_bounds[] = {"INDICES_SIGNED"};
+static const dmlops_plan_Pass dmlops_one_hot_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
     {0, NULL},
+    {1, dmlops_one_hot_passes},
+    0,
+    3,
     {0, NULL},
     0,
-    0,
     {0, NULL},
-    0,
     {0, NULL},
-    {1, dmlops_one_hot_bounds},
-    0,
+    1,
     {0, NULL},
-    {2, 0, 0, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10441,15 +10481,12 @@ static const dmlops_shader_tensor dmlops_one_hot_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_one_hot_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(IndicesTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(ValuesTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_UINT,
         DMLOPS_AT(Axis),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */,
         DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValuesTensor), DMLOPS_TURN(7), DMLOPS_WHEN, DMLOPS_GREATER,
         DMLOPS_SIZE, DMLOPS_AT(ValuesTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SIGNED, DMLOPS_TYPE, DMLOPS_AT(IndicesTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10470,7 +10507,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10535,7 +10572,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {1, dmlops_element_wise_round_bounds},
     0,
     {0, NULL},
-    {1, 1, 0, 0, 0},
+    {1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10567,7 +10604,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader
     {1, dmlops_element_wise_is_infinity_bounds},
     0,
     {0, NULL},
-    {1, 1, 0, 0, 0},
+    {1, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10620,7 +10657,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {0, 1, 0, 0, 0},
+    {0, 0, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10640,6 +10677,28 @@ static const uint8_t dmlops_fill_value_constant_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_fill_value_sequence_passes[] = {{0, 0, 0, 0, 1, 0, 0, -1, -1}};
+static const char* const dmlops_fill_value_sequence_lists[] = {"PITCH"};
+static const dmlops_plan_DefinitionShader dmlops_fill_value_sequence_shader = {
+    {0, NULL},
+    {1, dmlops_fill_value_sequence_passes},
+    0,
+    0,
+    {1, dmlops_fill_value_sequence_lists},
+    0,
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_fill_value_sequence_tensors[] = {
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 1, 0},
 };
@@ -10670,26 +10729,6 @@ static const uint8_t dmlops_cumulative_summation_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_DefinitionShader dmlops_reverse_subsequences_shader = {
-    {0, NULL},
-    {0, NULL},
-    0,
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    0,
-    {0, NULL},
-    {2, 0, 0, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_reverse_subsequences_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -10697,8 +10736,6 @@ static const dmlops_shader_tensor dmlops_reverse_subsequences_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, member)
 static const uint8_t dmlops_reverse_subsequences_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SMALL(1),
@@ -10802,7 +10839,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {1, dmlops_max_pooling2_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10844,6 +10881,28 @@ static const uint8_t dmlops_max_pooling2_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_slice1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_slice1_lists[] = {"INPUT_WINDOW_OFFSETS", "INPUT_WINDOW_STRIDES", "INPUT_WINDOW_SIZES"};
+static const dmlops_plan_DefinitionShader dmlops_slice1_shader = {
+    {0, NULL},
+    {1, dmlops_slice1_passes},
+    0,
+    1,
+    {3, dmlops_slice1_lists},
+    0,
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_slice1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -10856,7 +10915,6 @@ static const uint8_t dmlops_slice1_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10876,19 +10934,20 @@ static const uint8_t dmlops_top_k1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_depth_to_space1_bounds[] = {"ORDER"};
+static const dmlops_plan_Pass dmlops_depth_to_space1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_depth_to_space1_bounds[] = {"IS_DEPTH_COLUMN_ROW"};
 static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_depth_to_space1_passes},
     0,
-    0,
+    1,
     {0, NULL},
     0,
     {0, NULL},
     {1, dmlops_depth_to_space1_bounds},
-    0,
+    1,
     {0, NULL},
-    {1, 0, 0, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -10903,14 +10962,14 @@ static const dmlops_shader_tensor dmlops_depth_to_space1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space1_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(BlockSize),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_UINT, DMLOPS_AT(BlockSize),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(BlockSize),
         DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(Order),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Order),
+        DMLOPS_SMALL(0) /* DEPTH_COLUMN_ROW */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10921,7 +10980,6 @@ static const dmlops_shader_tensor dmlops_space_to_depth1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth1_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
@@ -10932,7 +10990,8 @@ static const uint8_t dmlops_space_to_depth1_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(BlockSize),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
         DMLOPS_UINT, DMLOPS_AT(BlockSize),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(Order),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Order),
+        DMLOPS_SMALL(0) /* DEPTH_COLUMN_ROW */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10978,7 +11037,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11023,7 +11082,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1},
@@ -11085,7 +11144,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {5, dmlops_quantized_linear_matrix_multiply_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1},
@@ -11162,7 +11221,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {1, 0, 4, 2},
     {2, 2, 0, 4},
     {-1, -1, -1, -1, -1},
@@ -11253,7 +11312,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {2, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {1, 0, 9, 3},
     {2, 3, 0, 9},
     {-1, -1, -1, -1, -1},
@@ -11438,7 +11497,7 @@ static const dmlops_plan_Intermediate dmlops_average_pooling_grad_kept[] = {{"KE
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"SPATIAL", "END_PADDING", "START_PADDING", "STRIDES", "WINDOW_SIZE", "RESULTS"};
 static const int64_t dmlops_average_pooling_grad_divisors[] = {6};
-static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
+static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS", "INCLUDE_PADDING"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
@@ -11447,10 +11506,10 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {6, dmlops_average_pooling_grad_lists},
     0,
     {1, dmlops_average_pooling_grad_divisors},
-    {1, dmlops_average_pooling_grad_bounds},
+    {2, dmlops_average_pooling_grad_bounds},
     1,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11478,8 +11537,8 @@ static const uint8_t dmlops_average_pooling_grad_inputs[] = {
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11500,7 +11559,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_bounds},
     1,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11572,7 +11631,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11606,6 +11665,29 @@ static const uint8_t dmlops_resample_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Pass dmlops_slice_grad_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_slice_grad_lists[] = {"INPUT_WINDOW_STRIDES", "FIRST2", "STEP"};
+static const int64_t dmlops_slice_grad_divisors[] = {5};
+static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
+    {0, NULL},
+    {1, dmlops_slice_grad_passes},
+    0,
+    1,
+    {3, dmlops_slice_grad_lists},
+    0,
+    {1, dmlops_slice_grad_divisors},
+    {0, NULL},
+    1,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_slice_grad_tensors[] = {
     {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -11624,12 +11706,6 @@ static const uint8_t dmlops_slice_grad_inputs[] = {
         DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(12), DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY, DMLOPS_INTS,
         DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(22), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
-        DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11645,7 +11721,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11687,7 +11763,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11741,7 +11817,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11859,6 +11935,7 @@ static const uint8_t dmlops_element_wise_difference_square_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
 static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1}};
 static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN", "AFTER"};
+static const char* const dmlops_local_response_normalization_grad_bounds[] = {"CROSS_CHANNEL"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
@@ -11867,10 +11944,10 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {3, dmlops_local_response_normalization_grad_lists},
     2,
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_local_response_normalization_grad_bounds},
     1,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11909,6 +11986,7 @@ static const uint8_t dmlops_local_response_normalization_grad_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(LocalSize),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11938,7 +12016,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -11979,7 +12057,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {3, dmlops_element_wise_quantized_linear_add_bounds},
     0,
     {0, NULL},
-    {8, 1, 246, 0, 0},
+    {8, 246, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -12019,7 +12097,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -12096,7 +12174,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {2, dmlops_roi_align_grad_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -12191,7 +12269,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     0,
     {17, dmlops_batch_normalization_training_activations},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -12292,21 +12370,11 @@ static const dmlops_shader_tensor dmlops_padding1_tensors[] = {
 static const uint8_t dmlops_padding1_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
-        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
-        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(19), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
         DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2),
         DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
         DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(29), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
-        DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */,
-        DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(27), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY,
@@ -12316,7 +12384,12 @@ static const uint8_t dmlops_padding1_inputs[] = {
         DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Definition, elements), 1, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
         DMLOPS_AT(PaddingValue),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(0) /* CONSTANT */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(0) /* CONSTANT */, DMLOPS_SMALL(1) /* EDGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(4) /* WRAP */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12439,19 +12512,20 @@ static const uint8_t dmlops_resample_grad1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_diagonal_matrix1_bounds[] = {"INVERTED", "HAS_INPUT"};
+static const dmlops_plan_Pass dmlops_diagonal_matrix1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_diagonal_matrix1_bounds[] = {"INVERTED", "IS_DIAGONAL_FILL_BEGIN"};
 static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
     {0, NULL},
-    {0, NULL},
-    0,
-    0,
+    {1, dmlops_diagonal_matrix1_passes},
+    1,
+    1,
     {0, NULL},
     0,
     {0, NULL},
     {2, dmlops_diagonal_matrix1_bounds},
-    0,
+    1,
     {0, NULL},
-    {1, 0, 0, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -12472,7 +12546,8 @@ static const uint8_t dmlops_diagonal_matrix1_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_LESS, DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd),
         DMLOPS_INT, DMLOPS_AT(DiagonalFillBegin),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_LESS, DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd),
+        DMLOPS_INT, DMLOPS_AT(DiagonalFillBegin),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12492,7 +12567,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3},
@@ -12825,7 +12900,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, dmlops_lp_pooling1_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -12881,7 +12956,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, dmlops_average_pooling1_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -12964,7 +13039,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -13033,7 +13108,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {3, dmlops_matrix_multiply_integer_to_float_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1},
@@ -13131,7 +13206,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3},
@@ -13469,19 +13544,22 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_quantize_bounds[] = {"QUANTIZATION_TYPE"};
+static const dmlops_plan_Pass dmlops_quantize_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
+static const char* const dmlops_quantize_lists[] = {"BLOCKS"};
+static const int64_t dmlops_quantize_divisors[] = {7};
+static const char* const dmlops_quantize_bounds[] = {"IS_SCALE_ZERO_POINT"};
 static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_quantize_passes},
+    6,
+    7,
+    {1, dmlops_quantize_lists},
     0,
-    0,
-    {0, NULL},
-    0,
-    {0, NULL},
+    {1, dmlops_quantize_divisors},
     {1, dmlops_quantize_bounds},
-    0,
+    1,
     {0, NULL},
-    {3, 0, 0, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -13502,11 +13580,8 @@ static const uint8_t dmlops_quantize_inputs[] = {
         DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(QuantizationTensors),
         DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
-        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF,
-        DMLOPS_AT(QuantizationTensors), DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(QuantizationType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(QuantizationType),
+        DMLOPS_SMALL(2) /* SCALE_ZERO_POINT */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13523,11 +13598,8 @@ static const uint8_t dmlops_dequantize_inputs[] = {
         DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(QuantizationTensors),
         DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(20), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
-        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF,
-        DMLOPS_AT(QuantizationTensors), DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(QuantizationType),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(QuantizationType),
+        DMLOPS_SMALL(2) /* SCALE_ZERO_POINT */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13548,7 +13620,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_bounds},
     0,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -13601,7 +13673,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {4, dmlops_fold_bounds},
     1,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -13662,7 +13734,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {4, dmlops_unfold_bounds},
     1,
     {0, NULL},
-    {-1, 0, -1, 0, 0},
+    {-1, -1, 0, 0},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
@@ -13672,8 +13744,8 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
 };
 static const dmlops_shader_tensor dmlops_unfold_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_unfold_inputs[] = {
@@ -13832,23 +13904,23 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_slice_tensors, dmlops_slice_inputs, 0, 2, -1, -1, -1},
     {"cast.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_cast_members,
      dmlops_cast_tensors, dmlops_cast_inputs, 0, 2, -1, -1, -1},
-    {"split.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_split_members,
+    {"split.hlsl", dmlops_plan_with_Definition, &dmlops_split_shader, dmlops_split_members,
      dmlops_split_tensors, dmlops_split_inputs, 0, 2, 2, -1, -1},
     {"join.hlsl", dmlops_plan_with_Definition, &dmlops_join_shader, dmlops_join_members,
      dmlops_join_tensors, dmlops_join_inputs, 0, 2, 1, -1, -1},
     {"padding.hlsl", dmlops_plan_with_Definition, &dmlops_padding_shader, dmlops_padding_members,
      dmlops_padding_tensors, dmlops_padding_inputs, 0, 2, -1, -1, -1},
-    {"value_scale_2d.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_value_scale_2d_members,
+    {"value_scale_2d.hlsl", dmlops_plan_with_Definition, &dmlops_value_scale_2d_shader, dmlops_value_scale_2d_members,
      dmlops_value_scale_2d_tensors, dmlops_value_scale_2d_inputs, 0, 2, -1, -1, -1},
     {"upsample_2d.hlsl", dmlops_plan_with_Definition, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
      dmlops_upsample_2d_tensors, dmlops_upsample_2d_inputs, 0, 2, -1, -1, -1},
     {"gather.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_members,
      dmlops_gather_tensors, dmlops_gather_inputs, 23, 3, -1, -1, -1},
-    {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_space_to_depth_members,
+    {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_space_to_depth_members,
      dmlops_space_to_depth_tensors, dmlops_space_to_depth_inputs, 0, 2, -1, -1, -1},
-    {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_depth_to_space_members,
+    {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_depth_to_space_members,
      dmlops_depth_to_space_tensors, dmlops_depth_to_space_inputs, 0, 2, -1, -1, -1},
-    {"tile.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_tile_members,
+    {"tile.hlsl", dmlops_plan_with_Definition, &dmlops_tile_shader, dmlops_tile_members,
      dmlops_tile_tensors, dmlops_tile_inputs, 0, 2, -1, -1, -1},
     {"top_k.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k_members,
      dmlops_top_k_tensors, dmlops_top_k_inputs, 0, 3, -1, -1, -1},
@@ -13916,11 +13988,11 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_element_wise_modulus_floor_tensors, dmlops_element_wise_modulus_floor_inputs, 0, 3, -1, -1, -1},
     {"fill_value_constant.hlsl", dmlops_plan_with_Definition, &dmlops_fill_value_constant_shader, dmlops_fill_value_constant_members,
      dmlops_fill_value_constant_tensors, dmlops_fill_value_constant_inputs, 0, 1, -1, -1, -1},
-    {"fill_value_sequence.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix_shader, dmlops_fill_value_sequence_members,
+    {"fill_value_sequence.hlsl", dmlops_plan_with_Definition, &dmlops_fill_value_sequence_shader, dmlops_fill_value_sequence_members,
      dmlops_fill_value_sequence_tensors, dmlops_fill_value_sequence_inputs, 0, 1, -1, -1, -1},
     {"cumulative_summation.hlsl", dmlops_plan_with_Scan, NULL, dmlops_cumulative_summation_members,
      dmlops_cumulative_summation_tensors, dmlops_cumulative_summation_inputs, 0, 2, -1, -1, -1},
-    {"reverse_subsequences.hlsl", dmlops_plan_with_Definition, &dmlops_reverse_subsequences_shader, dmlops_reverse_subsequences_members,
+    {"reverse_subsequences.hlsl", dmlops_plan_with_Definition, &dmlops_one_hot_shader, dmlops_reverse_subsequences_members,
      dmlops_reverse_subsequences_tensors, dmlops_reverse_subsequences_inputs, 0, 3, -1, -1, -1},
     {"gather_elements.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_elements_members,
      dmlops_gather_elements_tensors, dmlops_gather_elements_inputs, 12, 3, -1, -1, -1},
@@ -13930,7 +14002,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 37, 4, -1, -1, -1},
     {"max_pooling2.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
      dmlops_max_pooling2_tensors, dmlops_max_pooling2_inputs, 0, 3, -1, -1, -1},
-    {"slice1.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice1_members,
+    {"slice1.hlsl", dmlops_plan_with_Definition, &dmlops_slice1_shader, dmlops_slice1_members,
      dmlops_slice1_tensors, dmlops_slice1_inputs, 0, 2, -1, -1, -1},
     {"top_k1.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k1_members,
      dmlops_top_k1_tensors, dmlops_top_k1_inputs, 0, 3, -1, -1, -1},
@@ -13978,7 +14050,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_nonzero_coordinates_tensors, dmlops_nonzero_coordinates_inputs, 0, 3, -1, -1, -1},
     {"resample_grad.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad_members,
      dmlops_resample_grad_tensors, dmlops_resample_grad_inputs, 0, 2, -1, -1, -1},
-    {"slice_grad.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice_grad_members,
+    {"slice_grad.hlsl", dmlops_plan_with_Definition, &dmlops_slice_grad_shader, dmlops_slice_grad_members,
      dmlops_slice_grad_tensors, dmlops_slice_grad_inputs, 0, 2, -1, -1, -1},
     {"adam_optimizer.hlsl", dmlops_plan_with_Definition, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
      dmlops_adam_optimizer_tensors, dmlops_adam_optimizer_inputs, 0, 8, -1, -1, -1},

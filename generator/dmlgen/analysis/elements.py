@@ -83,17 +83,17 @@ class InElements:
                 return node
             case ir.Reduce() if node.over_elements or node.type.kind in ("float", "element"):
                 raise Unfit
-            case ir.Compare(left=left, right=right) if left.type == right.type == ir.INT:
-                return self._compared(node.op, self.of(left), self.of(right))
             case ir.Compare(op=op, left=left, right=right):
-                return ir.Compare(op, *self._alike(self.of(left), self.of(right)))
+                operands = self.of(left), self.of(right)
+                numbers = [one for one in operands if one.type == ir.INT]
+                if len(numbers) == 1 and BOUNDS.value(numbers[0])[0] < 0:
+                    raise Unfit  # which no unsigned element is equal to or less than
+                return ir.Compare(op, *self._alike(*operands))
             case ir.Negate(operand=operand) if node.type != ir.INT:
                 return ir.Negate(self.of(operand, rounded))
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
                 branches = self._alike(self.of(then, rounded), self.of(otherwise, rounded))
                 return ir.Conditional(self.of(test), *branches)
-            case ir.Binary(op="//" | "%", right=right) if ir.varies(right) and BOUNDS.value(right)[0] < 1:
-                raise Unfit  # 0 if the divisor is 0, which shaders of schedules do not handle
             case ir.Binary(op=op, left=left, right=right):
                 a, b = self._alike(self.of(left, rounded), self.of(right, rounded))
                 if node.type == ir.INT and a.type != ir.INT:
@@ -124,19 +124,6 @@ class InElements:
             raise Unfit
         return ir.Definition(name, value)
 
-    def _compared(self, op: ir.CompareOp, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-        """A comparison of integers. An element can equal a negative number only if its type is signed."""
-        numbers = [one for one in (left, right) if one.type == ir.INT]
-        compared = ir.Compare(op, *self._alike(left, right))
-        if len(numbers) != 1 or BOUNDS.value(numbers[0])[0] >= 0:
-            return compared
-        if op != "==":
-            raise Unfit
-        tensor = ir.Tensor(compared.left.type.name or "")
-        type_ = ir.Field(tensor, "DataType", ir.Type("enum", "TENSOR_DATA_TYPE"))
-        name = f"{tensor.name[0].lower()}{tensor.name[1:].removesuffix('Tensor')}Signed"
-        return ir.Logic("and", (self._named(name, ir.Call("signed", (type_,), ir.BOOL)), compared))
-
     def _call(self, node: ir.Call, rounded: bool) -> ir.Expr:
         name, arguments = node.function, node.arguments
         match node:
@@ -153,12 +140,6 @@ class InElements:
                 if name == "convert" and value.type == type_:
                     return value
                 return ir.Call(name, (value, target), type_)
-            case ir.Call("in_bounds", (at, ir.Field(tensor=tensor, name="Sizes") as sizes)):
-                dimension, rank = ir.Local("d", ir.INT), ir.Field(tensor, "DimensionCount", ir.INT)
-                entry, size = ir.Index(self.of(at), dimension), ir.Index(sizes, dimension)
-                tests = ir.Compare(">=", entry, ir.ZERO), ir.Compare("<", entry, size)
-                loop = ir.Loop(dimension, ir.ZERO, rank)
-                return ir.Reduce("all", (loop,), ir.Logic("and", tests), ir.BOOL)
             case ir.Call("normalize_index", (index, count)):
                 element = self.of(index)
                 if element.type.kind != "element":

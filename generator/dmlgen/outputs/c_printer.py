@@ -84,8 +84,17 @@ class _Printer(StatementPrinter):
 
     def conditional(self, node: ir.Conditional) -> str:
         test = self.print(node.test)
-        found = self.choice(node, test, "int64_t", ATOM)
-        return found if isinstance(found, str) else f"({test} ? (int64_t){found[0]} : (int64_t){found[1]})"
+        with self.block() as before_then:
+            then = self.print(node.then, ATOM)
+        with self.block() as before_otherwise:
+            otherwise = self.print(node.otherwise, ATOM)
+        if not before_then and not before_otherwise:
+            return f"({test} ? (int64_t){then} : (int64_t){otherwise})"
+        name = self._new("chosen")
+        branches = ([*before_then, f"{name} = {then};"], [*before_otherwise, f"{name} = {otherwise};"])
+        self._add(f"int64_t {name};", f"if ({test}) {{", *indented(branches[0]))
+        self._add("} else {", *indented(branches[1]), "}")
+        return name
 
     def reduce(self, node: ir.Reduce) -> str:
         name = self._temporary(node.kind, _NEUTRAL[node.kind], constant=False)
@@ -170,9 +179,6 @@ class _Printer(StatementPrinter):
             yield
         self._add(f"for (int64_t {variable} = {lower}; {variable} < {upper}; ++{variable}) {{")
         self._add(*indented(body), "}")
-
-    def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
-        self._add(f"if ({test}) {{", *indented(then), "} else {", *indented(otherwise), "}")
 
     def _temporary(self, purpose: str, value: str, constant: bool = True) -> str:
         name = self._new(purpose)

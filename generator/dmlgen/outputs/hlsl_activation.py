@@ -6,11 +6,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
+from dmlgen.outputs.hlsl_elements import ElementPrinter
 from dmlgen.outputs.hlsl_functions import Calls
-from dmlgen.outputs.hlsl_map import ACTIVATION_PARAMETERS, PARAMETER, MapPrinter, MapText
 from dmlgen.outputs.statements import enclosed
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import elementwise
+
+ACTIVATION_PARAMETERS = 2
+"""The most that an activation has."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,6 @@ def activations_of(
     )
 
 
-def activations_of_map(registry: Registry, operator: Operator, text: MapText) -> tuple[ActivationText, ...]:
-    """The activations that a map may apply to its element."""
-    output = text.output
-    is_fused = bool(text.fused)
-    return activations_of(registry, operator, output.macro, output.values, PARAMETER) if is_fused else ()
-
-
 def _activation(
     operator: Operator, value: ir.Expr, macro: str, values: Collection[str], parameter: str
 ) -> ActivationText:
@@ -69,12 +65,12 @@ def _activation(
     return ActivationText(operator.name, operator.value, names, (*lines, f"return {text};"), printer.called)
 
 
-class _Printer(MapPrinter):
+class _Printer(ElementPrinter):
     """Prints for elements of the tensor that the activation is fused into; `parameters` are the texts of its
     members, which are floats."""
 
     def __init__(self, macro: str, values: Collection[str], parameters: Mapping[str, str]) -> None:
-        super().__init__({}, aligned=True)
+        super().__init__({})
         self._macro = macro
         self._values = values
         self._parameters = parameters

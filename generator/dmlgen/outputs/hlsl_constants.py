@@ -81,6 +81,12 @@ class Constants:
         name = divisors.name + "Reciprocals"
         return self.divisors.setdefault(divisors.name, ShaderConstant("ints", name, divisors.macro))
 
+    def reciprocal(self, node: ir.Expr) -> ShaderConstant:
+        """(2^31 - 1) / n rounded down, for an integer n."""
+        name = self.of(node).name + "Reciprocal"
+        self.put("int", name, ir.Binary("//", ir.Number(2**31 - 1, ir.INT), node, ir.INT))
+        return self._all[name]
+
     def row_of(self, sizes: ir.Expr) -> str | None:
         """The macro of the last dimension along which a box of these sizes has several coordinates, 0 if none
         has; none for sizes of a tensor, which seldom end in ones."""

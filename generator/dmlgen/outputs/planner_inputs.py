@@ -11,20 +11,18 @@ from typing import TypeAlias
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals
 from dmlgen.names import pascal
-from dmlgen.outputs.hlsl_activation import activations_of_map
 from dmlgen.outputs.hlsl_constants import Constants
 from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_definition.static import Static, static_of, static_of_map
-from dmlgen.outputs.hlsl_map import map_text
+from dmlgen.outputs.hlsl_map import map_shader
 from dmlgen.outputs.hlsl_names import macro, plain
-from dmlgen.outputs.reads import bits, moves, widened
+from dmlgen.outputs.reads import moves, widened
 from dmlgen.plans.model import Plans
 from dmlgen.plans.params import Declaration
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
-from dmlgen.schedules.aligned import is_aligned, single
 from dmlgen.schedules.cases import written
-from dmlgen.schedules.elementwise import is_gathered, is_symbolic
+from dmlgen.schedules.elementwise import is_symbolic, single
 from dmlgen.schedules.schedule import Schedule
 
 VARIABLES = ("d", "i", "j", "k", "l", "m")
@@ -104,6 +102,8 @@ def _of_definition(registry: Registry, operator: Operator, plans: Plans) -> Plan
     assert operator.defines is not None
     shader = shader_of(registry, operator)
     sizes = {tensor.name: tensor.sizes for tensor in operator.defines.tensors}
+    outputs = list(operator.defines.outputs.values())
+    element = _written(outputs[0]) if shader.moves and len(outputs) == 1 else None
     eaches = {one.each for one in shader.passes if one.each}
     assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
     return PlannerInputs(
@@ -121,13 +121,15 @@ def _of_definition(registry: Registry, operator: Operator, plans: Plans) -> Plan
         static=static_of(shader, plans),
         fused=shader.printer.fused,
         each=next(iter(eaches), ""),
+        stores=bool(shader.moves),
+        element=element if element is not None and is_symbolic(element) else None,
     )
 
 
 def _of_map(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> PlannerInputs:
-    text = map_text(registry, operator, schedule)
-    entries = [one.member for one in text.tensors]
-    raw = {*moves(schedule), *bits(operator, schedule)}
+    shader, value = map_shader(registry, operator, schedule), schedule.value
+    assert value is not None
+    entries = [one.member for one in shader.tensors]
     of_doubles = widened(schedule, entries[:-1])
 
     def mask(some: Iterable[str]) -> int:
@@ -135,27 +137,27 @@ def _of_map(registry: Registry, operator: Operator, schedule: Schedule, plans: P
 
     pass_ = {
         "over": entries.index(schedule.over),
-        "is_aligned": is_aligned(schedule),
-        "single": mask(single(schedule)),
-        "is_gathered": is_gathered(schedule.value),
-        "is_placed": schedule.place is not None,
+        "single": 0 if shader.is_gathered else mask(single(value)),
+        "is_gathered": shader.is_gathered,
+        "is_placed": shader.is_shifted,
     }
-    value = schedule.value
     values = {} if of_doubles == ir.ZERO else {"widened": of_doubles}
-    if is_gathered(value) and isinstance(value, ir.Load):
-        values |= _movement(value.coordinate, text.output.node)
+    if shader.is_gathered and isinstance(value, ir.Load):
+        values |= _movement(value.coordinate, shader.output.node)
         value = None
     return PlannerInputs(
         record="Definition",
         planner="definition",
-        tensors=tuple(PlannerTensor("tensors", one.node, one.node.name in raw) for one in text.tensors),
-        lists=_lists(text.constants, "switch"),
+        tensors=tuple(
+            PlannerTensor("tensors", one.node, one.node.name in shader.moves) for one in shader.tensors
+        ),
+        lists=_lists(shader.constants, "switch"),
         values=values,
-        static=static_of_map(text, pass_, activations_of_map(registry, operator, text), plans),
-        fused=text.fused,
+        static=static_of_map(shader, pass_, plans),
+        fused=shader.fused,
         each=schedule.over if operator.member[schedule.over].count is not None else "",
-        stores=bool(moves(schedule)),
-        constants=(*text.elements, *text.scalars),
+        stores=bool(shader.moves),
+        constants=(*shader.elements, *shader.scalars),
         element=value if value is not None and is_symbolic(value) else None,
     )
 

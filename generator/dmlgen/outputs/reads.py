@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dmlgen.catalog import ALGORITHMS
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
+from dmlgen.expr.definition_queries import is_known
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import Operator
 from dmlgen.schedules.schedule import Schedule
@@ -54,22 +55,23 @@ def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
 
 
 def moves(schedule: Schedule) -> tuple[str, ...]:
-    """The tensors whose elements are copied unchanged, so that only the size of their type matters.
-
-    None if an element of their type also decides something: in a condition, or as an index.
-    """
+    """The tensors whose elements a schedule copies unchanged."""
     if schedule.form in ALGORITHMS:
         named = {"output": ir.Tensor(schedule.output), **schedule.roles}
         moved = (named[name] for name, role in ALGORITHMS[schedule.form].roles.items() if role.moved)
         return tuple(one.name for one in moved if isinstance(one, ir.Tensor))
-    if schedule.value is None or not _copies(schedule.value):
+    return () if schedule.value is None else copied(schedule.output, schedule.value)
+
+
+def copied(output: str, value: ir.Expr) -> tuple[str, ...]:
+    """The tensors whose elements are copied unchanged to an output: only the size of their type matters.
+
+    None if an element of their type also decides something: in a condition, or as an index.
+    """
+    if not _copies(value) or any(load.type == value.type for load in loads(_deciding(value))):
         return ()
-    place = [] if schedule.place is None else [schedule.place]
-    type_ = schedule.value.type
-    if any(load.type == type_ for load in loads([*_deciding(schedule.value), *place])):
-        return ()
-    copied = [load.tensor.name for load in loads([schedule.value]) if load.type == type_]
-    return tuple(dict.fromkeys([*copied, schedule.output]))
+    moved = [load.tensor.name for load in loads([value]) if load.type == value.type]
+    return tuple(dict.fromkeys([*moved, output]))
 
 
 def bits(operator: Operator, schedule: Schedule) -> tuple[str, ...]:
@@ -89,7 +91,7 @@ def _copies(node: ir.Expr) -> bool:
         case ir.Call(function="element", arguments=(ir.Number(value=value),)):
             return value == 0  # it has the same bits in every type
         case _:
-            return node.type.kind == "element" and (isinstance(node, ir.Load) or not ir.varies(node))
+            return node.type.kind == "element" and (isinstance(node, ir.Load) or is_known(node))
 
 
 def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
+from dmlgen.outputs.hlsl_definition.shader import moved_as_bits
 from dmlgen.outputs.reads import bits, moves, tensors_read, widened
 from dmlgen.registry import EnumEntry, Operator, Registry
-from dmlgen.schedules import schedule_of
+from dmlgen.schedules import forms_of, schedule_of
 from dmlgen.schedules.schedule import Schedule
 
 SHORT, DOUBLES = "Native16BitShaderOpsSupported", "DoublePrecisionFloatShaderOps"
@@ -32,7 +32,7 @@ def requirements(registry: Registry, operator: Operator) -> tuple[Requirement, .
     for row in (row for table in operator.support.values() for row in table):
         types.setdefault(row.tensor, []).extend(registry.data_type[name] for name in row.types)
     schedule = schedule_of(registry, operator)
-    as_bits = _taken_as_bits(operator, schedule)
+    as_bits = _taken_as_bits(registry, operator, schedule)
     computed = [one for name, some in types.items() if name not in as_bits for one in some]
     every = [one for some in types.values() for one in some]
     found = [
@@ -62,10 +62,10 @@ def _widened(
             )
 
 
-def _taken_as_bits(operator: Operator, schedule: Schedule | None) -> tuple[str, ...]:
+def _taken_as_bits(registry: Registry, operator: Operator, schedule: Schedule | None) -> tuple[str, ...]:
     """The tensors of which only the size of elements matters."""
     if operator.defines is not None and schedule is None:
-        return taken_as_bits(operator, operator.defines)
+        return moved_as_bits(operator, operator.defines, forms_of(registry, operator))
     if schedule is None:
         return tuple(member.name for member in operator.members if member.is_tensor)
     return (*moves(schedule), *bits(operator, schedule))

@@ -47,26 +47,6 @@ class StatementPrinter(NumberPrinter):
         finally:
             self.statements, self._defined = outer, defined
 
-    def choice(self, node: ir.Conditional, test: str, type_: str, precedence: int) -> tuple[str, str] | str:
-        """The texts of the branches, or the name of the value if a branch needs statements."""
-        with self.block() as before_then:
-            then = self.print(node.then, precedence)
-        with self.block() as before_otherwise:
-            otherwise = self.print(node.otherwise, precedence)
-        if not before_then and not before_otherwise and not self.chooses_apart(node):
-            return then, otherwise
-        name = self._new("chosen")
-        self._add(f"{type_} {name};")
-        self._branch(test, [*before_then, f"{name} = {then};"], [*before_otherwise, f"{name} = {otherwise};"])
-        return name
-
-    def chooses_apart(self, node: ir.Conditional) -> bool:
-        """Whether a branch must not be evaluated unless it is needed."""
-        return False
-
-    def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
-        raise NotImplementedError
-
     def _add(self, *lines: str) -> None:
         self.statements += lines
 

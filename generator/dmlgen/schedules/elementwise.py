@@ -1,11 +1,15 @@
-"""Definitions of one output whose elements are each computed from a few others, without loops over
-elements, or copied from where another tensor selects them."""
+"""Definitions of one output whose elements are each computed from those at the same coordinate, without
+loops, or copied from where another tensor selects them.
+
+Shaders step through all tensors together, so that no element needs its coordinate.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
 from dmlgen.analysis.elements import InElements, Unfit
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.registry import EnumEntry, Member, OutputDefinitions
 from dmlgen.schedules.access import loads_of
@@ -18,7 +22,7 @@ _SYMBOLIC = ("align", "replace", "normalize_index", "apply_activation")
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
-    """An expression over elements, at coordinates whose entries can each be computed on their own."""
+    """An expression over elements; one that does not look at coordinates."""
     return of_elements(defines, facts.members, _classes(defines.classes, facts))
 
 
@@ -42,10 +46,9 @@ def of_elements(
         if list(members).index(copied) > list(members).index(indices):
             return None  # planners are given tensors in the order of members
         return Schedule("map", output, output, found)
-    reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
-    if not all(_is_by_entry(read.coordinate) for read in reads) or any(map(_is_nested, ir.walk(found))):
+    if not _is_in_step(found):
         return None
-    stored = elements.type(ir.Tensor(output))
+    stored, reads = elements.type(ir.Tensor(output)), loads_of(found)
     named = {output, *(read.tensor.name for read in reads)}
     # Reference and shader both take a type from the tensor that represents it.
     types = {type_ for type_ in {stored, *(read.type for read in reads)} if type_.name in named}
@@ -124,28 +127,24 @@ def is_gathered(value: ir.Expr | None) -> bool:
     return is_selected and len({load.tensor for load in loads_of(value)}) == 2
 
 
-def _is_nested(node: ir.Expr) -> bool:
-    """Whether it is a list each of whose entries takes a loop."""
-    return isinstance(node, ir.Reduce) and node.kind == "list" and _has_loop(node.body)
+def single(value: ir.Expr) -> tuple[str, ...]:
+    """The tensors of which the first element is read."""
+    return tuple(dict.fromkeys(read.tensor.entry for read in loads_of(value) if _is_first(read.coordinate)))
 
 
-def _has_loop(node: ir.Expr) -> bool:
-    """Whether the text of a value needs a loop, besides those for the numbers it names."""
-    if isinstance(node, ir.Definition) and node.type != ir.INTS:
-        return False
-    return (isinstance(node, ir.Reduce) and node.kind != "list") or any(map(_has_loop, ir.children(node)))
+def _is_in_step(value: ir.Expr) -> bool:
+    """Whether each tensor is read at the element's own coordinate, or only at the first element."""
+    reads = loads_of(value)
+    each = {read.tensor.entry for read in reads if read.coordinate == ir.AT}
+    places = [read for read in reads if read.coordinate == ir.AT or _is_first(read.coordinate)]
+    rest = ir.substitute(value, dict.fromkeys(places, ir.ZERO))
+    return (
+        not any(part == ir.AT or isinstance(part, ir.Load) for part in ir.walk(rest))
+        and all(read.tensor.index is None or isinstance(read.tensor.index, ir.Number) for read in reads)
+        and len(each) + len(single(value)) == len({read.tensor.entry for read in reads})
+    )
 
 
-def _is_by_entry(coordinate: ir.Expr) -> bool:
-    """Whether each entry of a coordinate can be computed on its own."""
-    match coordinate:
-        case ir.Local() | ir.ListOf() | ir.Reduce():
-            return True
-        case ir.Definition(value=value):
-            return _is_by_entry(value)
-        case ir.Call(function="replace", arguments=(sequence, *_)):
-            return _is_by_entry(sequence)
-        case ir.Conditional(then=then, otherwise=otherwise):
-            return _is_by_entry(then) and _is_by_entry(otherwise)
-        case _:
-            return False
+def _is_first(coordinate: ir.Expr) -> bool:
+    """Whether a coordinate is 0 in all dimensions."""
+    return match("[0 for d in range(rank)]", coordinate) is not None

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import entries_of, factors_of, is_known
+from dmlgen.expr.definition_queries import entries_of, factors_of, is_known, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.cases import written
@@ -93,6 +93,8 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | Non
     output, *others = defines.outputs
     if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
         return None
+    if all(part.type != ir.FLOAT for part in walk_through(defines.outputs[output])):
+        return None  # coordinates that take only integers are found faster than tabulated
     tensors = {one.name: one for one in defines.tensors}
     modes, shapes = list[Mode](), set[_Shape]()
     for when, value in _choices(written(defines.outputs[output], {})):

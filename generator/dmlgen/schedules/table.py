@@ -59,11 +59,9 @@ _FORMS: tuple[tuple[str, Mapping[str, str], str], ...] = (
      "MULTIHEAD_ATTENTION MULTIHEAD_ATTENTION1"),
 )  # fmt: skip
 FORMS: Mapping[str, Roles] = {name: {form: roles} for form, roles, names in _FORMS for name in names.split()}
-_MAPS = """
-    ELEMENT_WISE_* ACTIVATION_* SLICE* CAST SPLIT JOIN PADDING* VALUE_SCALE_2D SPACE_TO_DEPTH* TILE
-    DEPTH_TO_SPACE* DIAGONAL_MATRIX* ONE_HOT FILL_VALUE_* REVERSE_SUBSEQUENCES QUANTIZE DEQUANTIZE GATHER
-    GATHER_ELEMENTS GATHER_ND GATHER_ND1
-"""
+_MAPS = (
+    "ELEMENT_WISE_* ACTIVATION_* CAST JOIN FILL_VALUE_CONSTANT GATHER GATHER_ELEMENTS GATHER_ND GATHER_ND1"
+)
 """All others of these names are maps."""
 
 

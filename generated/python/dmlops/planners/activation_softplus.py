@@ -14,7 +14,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
-    map=MapPass(1, True, 0, False, False),
+    map=MapPass(1, 0, False, False),
 )
 
 CONSTANTS = ["uint2 steepness"]

@@ -16,8 +16,8 @@ SHADER = DefinitionShader(
     sized=1,
     lists=["SPATIAL", "END_PADDING", "START_PADDING", "STRIDES", "WINDOW_SIZE", "RESULTS"],
     divisors=[6],
-    bounds=["DIMS"],
-    writes_pairs=True,
+    bounds=["DIMS", "INCLUDE_PADDING"],
+    writes_vectors=True,
 )
 
 OPERANDS = [
@@ -38,8 +38,7 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(desc.StartPadding), limited(desc.Strides), limited(desc.WindowSize),
             limited(input_gradient_sizes[2:]),
         ],
-        numbers=[1 if desc.IncludePadding else 0],
-        bounds=[desc.DimensionCount],
+        bounds=[desc.DimensionCount, 1 if desc.IncludePadding else 0],
     )
 
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry, quotient
-from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    writes_vectors=True,
 )
-
-CONSTANTS = ["int blockSize", "int blockSizeReciprocal", "int channels"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -28,9 +28,8 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        lists=[limited(desc.InputTensor.Sizes)],
         numbers=[desc.BlockSize, quotient(2147483647, desc.BlockSize), entry(desc.OutputTensor.Sizes, 1)],
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -12,13 +12,12 @@ from .. import elements as f
 from ..elements import stored
 from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(0, False, 0, False, False),
+    passes=[Pass(0, False, 0, 0, 1, 0, False, -1, -1)],
+    writes_vectors=True,
 )
-
-CONSTANTS = ["uint2 value_", "int offset"]
 
 OPERANDS = [
     Operand("OutputTensor", "OUTPUT", as_bits=True),
@@ -42,4 +41,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -12,14 +12,15 @@ from .. import elements as f
 from ..elements import stored
 from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    bounds=["INVERTED", "HAS_INPUT"],
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    optional=1,
+    sized=1,
+    bounds=["INVERTED", "IS_DIAGONAL_FILL_BEGIN"],
+    writes_vectors=True,
 )
-
-CONSTANTS = ["uint2 value_", "int diagonalFillBegin", "int diagonalFillEnd"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -31,17 +32,15 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
+    is_diagonal_fill_begin = desc.DiagonalFillEnd < desc.DiagonalFillBegin
     return Definition(
         tensors=tensors,
         elements=[
             *pair(stored(f.convert(desc.Value, desc.OutputTensor.DataType), desc.OutputTensor.DataType))
         ],
         numbers=[desc.DiagonalFillBegin, desc.DiagonalFillEnd],
-        bounds=[
-            1 if desc.DiagonalFillEnd < desc.DiagonalFillBegin else 0,
-            1 if desc.InputTensor is not None else 0,
-        ],
+        bounds=[1 if is_diagonal_fill_begin else 0, 1 if is_diagonal_fill_begin else 0],
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

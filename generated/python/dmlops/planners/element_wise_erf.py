@@ -13,7 +13,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["HAS_SCALE_BIAS"],
-    map=MapPass(1, True, 0, False, False),
+    map=MapPass(1, 0, False, False),
 )
 
 CONSTANTS = ["float scaleBiasScale", "float scaleBiasBias"]

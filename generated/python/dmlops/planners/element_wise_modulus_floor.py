@@ -11,7 +11,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
-    map=MapPass(2, True, 0, False, False),
+    map=MapPass(2, 0, False, False),
 )
 
 OPERANDS = [

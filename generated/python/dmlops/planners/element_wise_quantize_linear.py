@@ -12,7 +12,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["HAS_ZERO_POINT"],
-    map=MapPass(3, True, 0, False, False),
+    map=MapPass(3, 0, False, False),
 )
 
 OPERANDS = [

@@ -12,7 +12,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
     bounds=["HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"],
-    map=MapPass(8, True, 246, False, False),
+    map=MapPass(8, 246, False, False),
 )
 
 OPERANDS = [

@@ -16,7 +16,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
-    map=MapPass(0, True, 0, False, False),
+    map=MapPass(0, 0, False, False),
 )
 
 CONSTANTS = ["uint2 value_"]

@@ -12,13 +12,13 @@ import numpy as np
 from .. import elements as f
 from ..gpu.planner_helpers import Operand, Planner, limited, pair, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(0, False, 0, False, False),
+    passes=[Pass(0, False, 0, 0, 1, 0, False, -1, -1)],
+    lists=["PITCH"],
+    writes_vectors=True,
 )
-
-CONSTANTS = ["uint2 valueStart", "uint2 valueDelta"]
 
 OPERANDS = [
     Operand("OutputTensor", "OUTPUT"),
@@ -40,4 +40,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

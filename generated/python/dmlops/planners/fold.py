@@ -18,7 +18,7 @@ SHADER = DefinitionShader(
     boxes=32,
     divisors=[5],
     bounds=["LEN", "LEN2", "LEN3", "DIMENSION_COUNT"],
-    writes_pairs=True,
+    writes_vectors=True,
 )
 
 OPERANDS = [

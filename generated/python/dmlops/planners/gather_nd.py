@@ -13,7 +13,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 from ..gpu.plans.operands import Movement
 
 SHADER = DefinitionShader(
-    map=MapPass(2, True, 0, True, False),
+    map=MapPass(2, 0, True, False),
 )
 
 OPERANDS = [

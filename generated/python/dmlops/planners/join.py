@@ -14,7 +14,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
-    map=MapPass(0, True, 0, False, True),
+    map=MapPass(0, 0, False, True),
 )
 
 OPERANDS = [

@@ -16,7 +16,8 @@ SHADER = DefinitionShader(
     sized=1,
     lists=["BEFORE", "SPAN"],
     boxes=2,
-    writes_pairs=True,
+    bounds=["CROSS_CHANNEL"],
+    writes_vectors=True,
 )
 
 OPERANDS = [
@@ -49,6 +50,7 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[
             bits(f.single(desc.Bias)), bits(f.single(desc.Alpha)), desc.LocalSize, bits(f.single(desc.Beta)),
         ],
+        bounds=[1 if desc.CrossChannel else 0],
     )
 
 

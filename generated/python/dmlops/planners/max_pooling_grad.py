@@ -18,7 +18,7 @@ SHADER = DefinitionShader(
     boxes=16,
     divisors=[5],
     bounds=["DIMS"],
-    writes_pairs=True,
+    writes_vectors=True,
 )
 
 OPERANDS = [

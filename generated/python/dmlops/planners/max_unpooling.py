@@ -15,7 +15,7 @@ SHADER = DefinitionShader(
     passes=[Pass(0, True, 0, 1, 0, 0, False, 0, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1)],
     sized=3,
     divisors=[0],
-    writes_pairs=True,
+    writes_vectors=True,
 )
 
 OPERANDS = [

@@ -7,17 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry
-from ..enums import SIGNED
-from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    bounds=["INDICES_SIGNED"],
-    map=MapPass(2, False, 0, False, False),
+    passes=[Pass(0, False, 2, 0, 4, 0, False, -1, -1)],
+    sized=3,
+    writes_vectors=True,
 )
-
-CONSTANTS = ["int axis", "int extent", "int onDimension"]
 
 OPERANDS = [
     Operand("IndicesTensor", "INDICES"),
@@ -32,13 +30,11 @@ def inputs(desc: Any, index: int) -> Definition:
     values_sizes = desc.ValuesTensor.Sizes
     return Definition(
         tensors=tensors,
-        lists=[limited(desc.IndicesTensor.Sizes), limited(values_sizes)],
         numbers=[
             desc.Axis, entry(desc.OutputTensor.Sizes, desc.Axis),
             max((d for d in range(len(values_sizes)) if values_sizes[d] > 1), default=0),
         ],
-        bounds=[1 if desc.IndicesTensor.DataType in SIGNED else 0],
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -13,16 +13,21 @@ from .. import enums
 from ..elements import stored
 from ..gpu.planner_helpers import Operand, Planner, limited, pair, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
+PADDING_MODE_CONSTANT = enums.PaddingMode.CONSTANT
+PADDING_MODE_EDGE = enums.PaddingMode.EDGE
 PADDING_MODE_REFLECTION = enums.PaddingMode.REFLECTION
+PADDING_MODE_WRAP = enums.PaddingMode.WRAP
 
 SHADER = DefinitionShader(
-    bounds=["PADDING_MODE"],
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    lists=["START_PADDING", "PERIOD", "TURN"],
+    divisors=[0, 4],
+    bounds=["IS_CONSTANT", "PADDING_MODE", "IS_WRAP"],
+    writes_vectors=True,
 )
-
-CONSTANTS = ["uint2 paddingValue"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -39,24 +44,12 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         tensors=tensors,
         lists=[
-            limited(desc.StartPadding), limited(input_sizes),
-            limited(tuple(2147483647 // input_sizes[d] for d in range(len(input_sizes)))),
+            limited(desc.StartPadding),
             limited(
                 tuple(
                     max(2 * input_sizes[d] - 2, 1)
                     if desc.PaddingMode == PADDING_MODE_REFLECTION
                     else 2 * input_sizes[d]
-                    for d in range(input_dimension_count)
-                )
-            ),
-            limited(
-                tuple(
-                    2147483647
-                    // (
-                        max(2 * input_sizes[d] - 2, 1)
-                        if desc.PaddingMode == PADDING_MODE_REFLECTION
-                        else 2 * input_sizes[d]
-                    )
                     for d in range(input_dimension_count)
                 )
             ),
@@ -80,8 +73,12 @@ def inputs(desc: Any, index: int) -> Definition:
                 )
             )
         ],
-        bounds=[int(desc.PaddingMode)],
+        bounds=[
+            1 if desc.PaddingMode != PADDING_MODE_CONSTANT else 0,
+            1 if desc.PaddingMode in (PADDING_MODE_CONSTANT, PADDING_MODE_EDGE) else 0,
+            1 if desc.PaddingMode == PADDING_MODE_WRAP else 0,
+        ],
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -6,14 +6,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import enums
 from ..arithmetic import entry, quotient
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
+
+QUANTIZATION_TYPE_SCALE_ZERO_POINT = enums.QuantizationType.SCALE_ZERO_POINT
 
 SHADER = DefinitionShader(
-    bounds=["QUANTIZATION_TYPE"],
-    map=MapPass(3, False, 0, False, False),
+    passes=[Pass(0, False, 3, 0, 8, 0, False, -1, -1)],
+    optional=6,
+    sized=7,
+    lists=["BLOCKS"],
+    divisors=[7],
+    bounds=["IS_SCALE_ZERO_POINT"],
+    writes_vectors=True,
 )
 
 OPERANDS = [
@@ -28,26 +36,17 @@ def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
     input_sizes = desc.InputTensor.Sizes
-    input_dimension_count = len(input_sizes)
     return Definition(
         tensors=tensors,
         lists=[
             limited(
                 tuple(
                     quotient(input_sizes[d], entry(desc.QuantizationTensors[0].Sizes, d))
-                    for d in range(input_dimension_count)
+                    for d in range(len(input_sizes))
                 )
-            ),
-            limited(
-                tuple(
-                    quotient(
-                        2147483647, quotient(input_sizes[d], entry(desc.QuantizationTensors[0].Sizes, d))
-                    )
-                    for d in range(input_dimension_count)
-                )
-            ),
+            )
         ],
-        bounds=[int(desc.QuantizationType)],
+        bounds=[1 if desc.QuantizationType == QUANTIZATION_TYPE_SCALE_ZERO_POINT else 0],
     )
 
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry
-from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(2, False, 0, False, False),
+    passes=[Pass(0, False, 2, 0, 4, 0, False, -1, -1)],
+    sized=3,
+    writes_vectors=True,
 )
-
-CONSTANTS = ["int axis", "int limit"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -27,12 +27,10 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    input_sizes = desc.InputTensor.Sizes
     return Definition(
         tensors=tensors,
-        lists=[limited(desc.SequenceLengthsTensor.Sizes), limited(input_sizes)],
-        numbers=[desc.Axis, entry(input_sizes, desc.Axis) + 1],
+        numbers=[desc.Axis, entry(desc.InputTensor.Sizes, desc.Axis) + 1],
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

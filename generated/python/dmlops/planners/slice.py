@@ -10,10 +10,13 @@ from ..arithmetic import entry
 from ..coordinates import Coordinates, Load
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    lists=["OFFSETS", "STEP"],
+    writes_vectors=True,
 )
 
 OPERANDS = [
@@ -24,27 +27,28 @@ OPERANDS = [
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of the output at a coordinate; `load` reads those of other tensors."""
-    step = tuple(desc.Strides[d] if desc.Sizes[d] > 1 else 0 for d in range(desc.InputTensor.DimensionCount))
     return load(
         "InputTensor",
-        tuple(desc.Offsets[d] + at[d] * step[d] for d in range(desc.InputTensor.DimensionCount)),
+        tuple(
+            desc.Offsets[d] + at[d] * (desc.Strides[d] if desc.Sizes[d] > 1 else 0)
+            for d in range(desc.InputTensor.DimensionCount)
+        ),
     )
 
 
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    input_sizes = desc.InputTensor.Sizes
     return Definition(
         tensors=tensors,
         lists=[
             limited(desc.Offsets),
             limited(
                 tuple(
-                    entry(desc.Strides, d) if entry(desc.Sizes, d) > 1 else 0 for d in range(len(input_sizes))
+                    entry(desc.Strides, d) if entry(desc.Sizes, d) > 1 else 0
+                    for d in range(len(desc.InputTensor.Sizes))
                 )
             ),
-            limited(input_sizes),
         ],
     )
 

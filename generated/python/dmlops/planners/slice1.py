@@ -9,10 +9,13 @@ from typing import Any
 from ..coordinates import Coordinates, Load
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    lists=["INPUT_WINDOW_OFFSETS", "INPUT_WINDOW_STRIDES", "INPUT_WINDOW_SIZES"],
+    writes_vectors=True,
 )
 
 OPERANDS = [
@@ -44,7 +47,7 @@ def inputs(desc: Any, index: int) -> Definition:
         tensors=tensors,
         lists=[
             limited(desc.InputWindowOffsets), limited(desc.InputWindowStrides),
-            limited(desc.InputWindowSizes), limited(desc.InputTensor.Sizes),
+            limited(desc.InputWindowSizes),
         ],
     )
 

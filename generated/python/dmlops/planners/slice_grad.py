@@ -6,13 +6,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arithmetic import entry, quotient
+from ..arithmetic import entry
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    lists=["INPUT_WINDOW_STRIDES", "FIRST2", "STEP"],
+    divisors=[5],
+    writes_vectors=True,
 )
 
 OPERANDS = [
@@ -42,16 +46,6 @@ def inputs(desc: Any, index: int) -> Definition:
                     for d in range(output_gradient_dimension_count)
                 )
             ),
-            limited(
-                tuple(
-                    quotient(
-                        2147483647,
-                        min(abs(entry(desc.InputWindowStrides, d)), entry(desc.InputWindowSizes, d)),
-                    )
-                    for d in range(output_gradient_dimension_count)
-                )
-            ),
-            limited(desc.InputGradientTensor.Sizes),
         ],
     )
 

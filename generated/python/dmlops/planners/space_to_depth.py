@@ -7,15 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import entry, quotient
-from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    writes_vectors=True,
 )
-
-CONSTANTS = ["int channels", "int channelsReciprocal", "int blockSize", "int blockSizeReciprocal"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -26,11 +26,9 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    input_sizes = desc.InputTensor.Sizes
-    input_sizes_entry = entry(input_sizes, 1)
+    input_sizes_entry = entry(desc.InputTensor.Sizes, 1)
     return Definition(
         tensors=tensors,
-        lists=[limited(input_sizes)],
         numbers=[
             input_sizes_entry, quotient(2147483647, input_sizes_entry), desc.BlockSize,
             quotient(2147483647, desc.BlockSize),
@@ -38,4 +36,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

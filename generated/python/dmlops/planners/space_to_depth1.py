@@ -6,20 +6,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import enums
 from ..arithmetic import entry, quotient
-from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
+
+DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
 SHADER = DefinitionShader(
-    bounds=["ORDER"],
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    bounds=["IS_DEPTH_COLUMN_ROW"],
+    writes_vectors=True,
 )
-
-CONSTANTS = [
-    "int channels", "int channelsReciprocal", "int area", "int areaReciprocal", "int blockSize",
-    "int blockSizeReciprocal",
-]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -30,18 +30,16 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    input_sizes = desc.InputTensor.Sizes
-    input_sizes_entry = entry(input_sizes, 1)
+    input_sizes_entry = entry(desc.InputTensor.Sizes, 1)
     block_size = desc.BlockSize * desc.BlockSize
     return Definition(
         tensors=tensors,
-        lists=[limited(input_sizes)],
         numbers=[
             input_sizes_entry, quotient(2147483647, input_sizes_entry), block_size,
             quotient(2147483647, block_size), desc.BlockSize, quotient(2147483647, desc.BlockSize),
         ],
-        bounds=[int(desc.Order)],
+        bounds=[1 if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else 0],
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

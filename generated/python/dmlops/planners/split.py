@@ -8,16 +8,17 @@ from typing import Any
 
 from ..arithmetic import entry
 from ..coordinates import Coordinates, Load, replace
-from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    optional=2,
+    sized=1,
+    writes_vectors=True,
 )
-
-CONSTANTS = ["int axis", "int start"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -28,8 +29,12 @@ OPERANDS = [
 def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
     """The element of the output at a coordinate of one of OutputTensors; `load` reads those of other
     tensors."""
-    start = sum(desc.OutputTensors[i].Sizes[desc.Axis] for i in range(index))
-    return load("InputTensor", replace(at, desc.Axis, at[desc.Axis] + start))
+    return load(
+        "InputTensor",
+        replace(
+            at, desc.Axis, at[desc.Axis] + sum(desc.OutputTensors[d].Sizes[desc.Axis] for d in range(index))
+        ),
+    )
 
 
 def inputs(desc: Any, index: int) -> Definition:
@@ -37,11 +42,8 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        lists=[limited(desc.InputTensor.Sizes)],
         numbers=[desc.Axis, sum(entry(desc.OutputTensors[d].Sizes, desc.Axis) for d in range(index))],
     )
 
 
-PLANNER = Planner(
-    plan_definition, inputs, shader=SHADER, each="OutputTensors", constants=CONSTANTS, element=element
-)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, each="OutputTensors", element=element)

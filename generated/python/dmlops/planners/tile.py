@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    divisors=[0],
+    writes_vectors=True,
 )
 
 OPERANDS = [
@@ -23,13 +26,8 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    input_sizes = desc.InputTensor.Sizes
     return Definition(
         tensors=tensors,
-        lists=[
-            limited(input_sizes),
-            limited(tuple(2147483647 // input_sizes[d] for d in range(len(input_sizes)))),
-        ],
     )
 
 

@@ -17,12 +17,12 @@ SHADER = DefinitionShader(
     lists=["BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"],
     divisors=[3, 4],
     bounds=["DIMENSION_COUNT", "LEN", "LEN2", "LEN3"],
-    writes_pairs=True,
+    writes_vectors=True,
 )
 
 OPERANDS = [
-    Operand("InputTensor", "INPUT"),
-    Operand("OutputTensor", "OUTPUT"),
+    Operand("InputTensor", "INPUT", as_bits=True),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
 ]
 
 

@@ -10,13 +10,14 @@ from .. import elements as f
 from ..arithmetic import entry
 from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
-    map=MapPass(1, False, 0, False, False),
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    sized=1,
+    bounds=["IS_NUMBER"],
+    writes_vectors=True,
 )
-
-CONSTANTS = ["float scale", "float first", "float second", "float third"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT"),
@@ -27,17 +28,14 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    bias_entry = f.single(entry(desc.Bias, 0))
-    is_number = desc.ChannelCount == 3
     return Definition(
         tensors=tensors,
         numbers=[
-            bits(f.single(desc.Scale)), bits(bias_entry),
-            bits(f.single(entry(desc.Bias, 1)) if is_number else bias_entry),
-            bits(f.single(entry(desc.Bias, 2)) if is_number else bias_entry),
+            bits(f.single(desc.Scale)), bits(f.single(entry(desc.Bias, 0))),
+            bits(f.single(entry(desc.Bias, 1))), bits(f.single(entry(desc.Bias, 2))),
         ],
-        widened=1,
+        bounds=[1 if desc.ChannelCount == 3 else 0],
     )
 
 
-PLANNER = Planner(plan_definition, inputs, shader=SHADER, constants=CONSTANTS)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -19,6 +19,9 @@ def is_constant(node: ir.Expr) -> bool:
     if is_of_ranks(node):  # the shader knows how many sizes there are
         return False
     if node.type.kind == "element":
+        match node:
+            case ir.Call("convert", (item, _)):
+                return item.type != ir.INT and is_host_computed(item)
         return isinstance(node, ir.Member)
     if node.type.kind not in ("int", "bool", "enum", "ints", "float", "floats") or not is_host_computed(node):
         return False
@@ -70,6 +73,23 @@ def truths_of_forms(
     for node in (node for term in terms if term is not None for node in walk_through(term)):
         if node.type == ir.BOOL and is_constant(node):
             yield node
+
+
+def truths_of(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
+    """The truth values that select code."""
+    for value in whole:
+        yield from _truths(value, set())
+
+
+def _truths(node: ir.Expr, seen: set[ir.Function]) -> Iterator[ir.Expr]:
+    if is_constant(node):
+        yield from [node] if node.type == ir.BOOL else []
+        return
+    for part in ir.children(node):
+        yield from _truths(part, seen)
+    if isinstance(node, ir.Apply) and node.function not in seen:
+        seen.add(node.function)
+        yield from _truths(node.function.body, seen)
 
 
 def _is_short(node: ir.Expr) -> bool:

@@ -14,7 +14,7 @@ from dmlgen.expr.definition_queries import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_constants import ShaderConstant
-from dmlgen.outputs.hlsl_definition.constants import bounds_of_lists, is_constant, truths_of_forms
+from dmlgen.outputs.hlsl_definition.constants import bounds_of_lists, is_constant, truths_of, truths_of_forms
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
@@ -44,6 +44,7 @@ class ShaderPrinter(LoopPrinter):
         self.fused = ""
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
         truths = truths_of_forms(self.form(Sums), self.form(SparseSum), self.form(Contraction))
+        truths = truths if forms else truths_of(defines.whole)
         for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths)):
             self.constants.add_bound(bound)
         vector = self.form(VectorAxis)
@@ -166,6 +167,8 @@ class ShaderPrinter(LoopPrinter):
             if isinstance(right, ir.Index) and is_constant(right.sequence):
                 reciprocal = self._entry_of(self.constants.reciprocals(right.sequence), right.index)
                 return f"{function}By({given}, {reciprocal})", ATOM
+            if is_constant(right):
+                return f"{function}By({given}, 2 * {self.constants.reciprocal(right).name})", ATOM
             return f"{function}({given})", ATOM
         if op in ("<<", ">>") or (op == "/" and node.type.kind == "element"):
             return super().binary(node)

@@ -17,11 +17,10 @@ from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions, FunctionTexts, merged_calls
-from dmlgen.outputs.hlsl_lines import finished
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
-from dmlgen.outputs.reads import tensors_read
+from dmlgen.outputs.reads import copied, tensors_read
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Declaration, Params, params_of
@@ -30,6 +29,7 @@ from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import form_of, forms_of
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.rows import Rows
+from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.steps import in_step
 from dmlgen.schedules.sums import Sums
 from dmlgen.schedules.vector_axis import VectorAxis
@@ -115,9 +115,10 @@ class HlslDefinition(WithTensors):
         return "double" in self.printer.reals
 
     @property
-    def writes_pairs(self) -> bool:
-        """Whether a thread may write two elements: where all passes follow the definition."""
-        return self.form is None and self.vector is None
+    def writes_vectors(self) -> bool:
+        """Whether a thread may write several elements: where all passes follow the definition."""
+        is_whole = not self.printer.held and not any(one.where for one in self.passes)
+        return self.form is None and self.vector is None and is_whole and len(self.printer.outputs) == 1
 
     @property
     def forms(self) -> tuple[FormPass, ...]:
@@ -157,13 +158,12 @@ class HlslDefinition(WithTensors):
 def text(shader: HlslDefinition, templates: Templates) -> bytes:
     """The file of a shader."""
     plans = package_plans()
-    whole = templates.render(
+    return templates.render(
         "hlsl/definition.hlsl.j2",
         shader=shader,
         params=definition_params(plans, shader),
         params_of={one.field: definition_params(plans, shader, one) for one in shader.forms},
     )
-    return finished(whole)
 
 
 def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | None = None) -> Params:
@@ -217,7 +217,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     return HlslDefinition(
         operator=operator.name,
         summary=operator.summary,
-        moves=taken_as_bits(operator, defines),
+        moves=moved_as_bits(operator, defines, forms),
         known=hlsl_types(registry),
         printer=printer,
         passes=tuple(passes),
@@ -264,8 +264,17 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
     return (name if operator.member[name].count else ""), None, value
 
 
+def moved_as_bits(
+    operator: Operator, defines: OutputDefinitions, forms: Collection[FastForm]
+) -> tuple[str, ...]:
+    """The tensors whose elements a shader treats as raw bits: all if it only copies them."""
+    (output, value), *others = defines.outputs.items()
+    is_whole = not (forms or others or defines.tensors)
+    return (is_whole and copied(output, value)) or taken_as_bits(operator, defines)
+
+
 def taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:
-    """The tensors whose elements are treated as raw bits."""
+    """The tensors whose elements a definition treats as raw bits."""
     of_bits = tensors_of_bits([*(one.value for one in defines.tensors), *defines.outputs.values()])
     inputs = [name for name in tensors_read(operator, defines.whole) if name in of_bits]
     outputs = [name for name, value in defines.outputs.items() if is_made_of_bits(value)]

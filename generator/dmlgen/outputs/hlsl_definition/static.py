@@ -3,13 +3,12 @@ C."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from dmlgen.outputs.hlsl_activation import ActivationText
 from dmlgen.outputs.hlsl_definition.form import NONE
 from dmlgen.outputs.hlsl_definition.shader import HlslDefinition
-from dmlgen.outputs.hlsl_map import MapText
+from dmlgen.outputs.hlsl_map import MapShader
 from dmlgen.plans.model import BOOL, TEXT, ListOf, Plans, Record, Type
 
 Static: TypeAlias = Mapping[str, Any]
@@ -35,20 +34,18 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
         "boxes": sum(1 << n for n, one in enumerate(known_lists) if one.name in constants.boxes),
         "divisors": list(map(lists.index, constants.divisors)),
         "bounds": [one.macro for one in constants.known("bound")],
-        "writes_pairs": shader.writes_pairs,
+        "writes_vectors": shader.writes_vectors,
         "activations": [one.value for one in shader.activations],
         **{one.field: one.records for one in shader.forms},
     }
     return _static(plans, known, {name: place for some in (tensors, kept) for place, name in enumerate(some)})
 
 
-def static_of_map(
-    text: MapText, one: Mapping[str, int], activations: Sequence[ActivationText], plans: Plans
-) -> Static:
+def static_of_map(shader: MapShader, one: Mapping[str, int], plans: Plans) -> Static:
     """These fields for the shader of a map, with those of its pass."""
     known = {
-        "bounds": [one.name for one in text.constants.known("switch")],
-        "activations": [one.value for one in activations],
+        "bounds": [one.name for one in shader.constants.known("switch")],
+        "activations": [one.value for one in shader.activations],
         "map": [one],
     }
     return _static(plans, known, {})

@@ -180,8 +180,7 @@ def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
     target = output._replace(macro="OUTPUT", buffer=Buffer(len(tensors), 0))
     out = Planning(capabilities)
     try:
-        aligned = MapPass(over=len(tensors), is_aligned=True)
-        plan_map(out, Definition([*tensors, target]), DefinitionShader(map=aligned))
+        plan_map(out, Definition([*tensors, target]), DefinitionShader(map=MapPass(over=len(tensors))))
         parts = list(_parts(net, group, sources, capabilities))
     except (Refused, Unsupported):
         return None

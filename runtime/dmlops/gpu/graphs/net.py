@@ -19,6 +19,7 @@ from ...paths import path_of, put_all
 from ...tensor import TensorDesc
 from ..memory import buffer_size
 from ..planner_inputs import planner_of
+from ..plans.operands import NONE
 from ..work import Work
 from .arena import Lifetime, least
 from .shaders import Shader, shader_of
@@ -199,7 +200,7 @@ class Net:
         """Whether each element that a node writes is computed from those at the same coordinate."""
         desc = self.descs[at]
         planner = planner_of(desc.OPERATOR)
-        if planner.shader is None or not planner.shader.map.is_aligned or planner.shader.map.is_gathered:
+        if planner.shader is None or planner.shader.map.over == NONE or planner.shader.map.is_gathered:
             return False
         return not any(member.count for member in desc.MEMBERS if member.type == "tensor")
 

@@ -27,6 +27,18 @@ def counted(out: Planning, value: int) -> int:
     return value % 2**32 if value < 2**31 else 2**31 - 1
 
 
+def check_multiples(out: Planning, op: Definition) -> None:
+    """Rejects numbers beyond 31 bits that may be multiples of a size, and so no mere limits."""
+    largest = 0
+    for tensor in op.tensors:
+        for size in tensor.sizes:
+            largest = max(largest, size)
+    for listed in op.lists:
+        for entry in listed:
+            if entry >= 2**31 and largest >= 2**30:
+                out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, entry)
+
+
 def eight(out: Planning, entries: Sizes) -> Eight:
     """A list of integers as words, zero-padded to eight."""
     words: Eight = []
@@ -90,6 +102,7 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
     if is_double(op.tensors):
         out.define("DOUBLE", 1)
     lists = define_tensors(out, op, shader)
+    check_multiples(out, op)
     for place, bound in enumerate(op.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
     for place, listed in enumerate(op.lists):

@@ -6,6 +6,7 @@ tensors.
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Annotated, NamedTuple
 
 from .attention import combining_split, define_attention, words_of_parts
@@ -17,12 +18,13 @@ from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader,
 from .gemm_view import Contraction
 from .int8_product import plan_int8_products
 from .loops import (
-    ELEMENTWISE_BUSY,
     MAX_COUNT,
+    SATURATING_THREADS,
     CommonConstants,
     Dimensions,
     Lists,
     Words,
+    aligned_vector,
     ceil_div,
     element_count,
     extents,
@@ -223,11 +225,11 @@ def dispatch_defined(
     if element_count(table) > 0 and one.outputs == 1 << shader.sparse_sum.output:
         dispatch_sparse_sum(out, op, shader, known, table, one, waits)
         return
+    each = elements_of_thread(op, shader, one, shape)
     if one.axis != NONE:
         shape = shape_of_threads(shape, one.axis, ELEMENTS_PER_THREAD)
-    each = 2 if writes_pairs(op, shader, one, shape) else 1
-    if shader.writes_pairs:
-        out.define("PAIRS", each - 1)
+    if shader.writes_vectors:
+        out.define("VECTOR", each)
     count = element_count(shape) // (each * shape[0] if one.is_along else each)
     threads = Threads(count, DEFINITION_THREADS)
     if tile.rows > 0:
@@ -237,14 +239,19 @@ def dispatch_defined(
     dispatch_box(out, op, known, one, shape, count, step * count, threads, waits)
 
 
-def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> bool:
-    """Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of
-    them. A pass that scatters is faster without: neighboring threads then write to neighboring places."""
-    if one.box != NONE:
-        return False
+def elements_of_thread(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> int:
+    """The elements that threads of a pass compute each, adjacent in memory: there must be enough of them. A
+    pass that scatters is faster with one: neighboring threads then write to neighboring places."""
+    if not shader.writes_vectors or one.box != NONE:
+        return 1
     order = outermost_first(shape, order_of(op, one, shape))
     inner = order[-1]
-    return shader.writes_pairs and shape[inner] % 2 == 0 and element_count(shape) >= 2 * ELEMENTWISE_BUSY
+    if not one.writes_kept and op.tensors[one.target].bits == 8:  # bytes are written in fours
+        return aligned_vector(op.tensors[one.target], inner)
+    width = gcd(2, shape[inner]) if one.writes_kept else aligned_vector(op.tensors[one.target], inner)
+    while width > 1 and width * SATURATING_THREADS > element_count(shape):
+        width = width // 2
+    return width
 
 
 def order_of(op: Definition, one: Pass, shape: Sizes) -> Eight:

@@ -46,13 +46,12 @@ Passes = Annotated[list[Pass], 32]
 
 class MapPass(NamedTuple):
     """A map, which computes each element of the last tensor in one dispatch, from others: `over` is the
-    number of the tensor whose elements it visits, NONE if there is no map. If it `is_aligned`, it steps
-    through all tensors together. Of tensors that are `single`, as bits, only the first element is read.
-    `is_gathered`: the second tensor has the indices that select elements of the first, which are copied.
-    `is_placed`: the output has the elements visited from a coordinate on, the first of the lists."""
+    number of the tensor whose elements it visits, NONE if there is no map. Of tensors that are `single`, as
+    bits, only the first element is read. `is_gathered`: the second tensor has the indices that select
+    elements of the first, which are copied. `is_placed`: the output has the elements visited from a
+    coordinate on, the first of the lists."""
 
     over: int = NONE
-    is_aligned: bool = False
     single: int = 0
     is_gathered: bool = False
     is_placed: bool = False
@@ -149,8 +148,8 @@ class DefinitionShader(NamedTuple):
     tensors. Those of `sums` are the first of `passes`. `optional` has a bit for each tensor that may be
     absent, `sized` for each whose sizes are constants, `boxes` for each list of sizes of a box that is
     visited row by row. `divisors` are the lists that come with reciprocals, by number among all lists; those
-    of tensors come first. `writes_pairs`: all passes follow the definition, where a thread may compute two
-    elements."""
+    of tensors come first. `writes_vectors`: all passes follow the definition, where a thread may compute
+    several elements."""
 
     kept: Sequence[Intermediate] = ()
     passes: Sequence[Pass] = ()
@@ -160,7 +159,7 @@ class DefinitionShader(NamedTuple):
     boxes: int = 0
     divisors: Sequence[int] = ()
     bounds: Sequence[str] = ()
-    writes_pairs: bool = False
+    writes_vectors: bool = False
     activations: Sequence[int] = ()
     map: MapPass = MapPass()
     sliding: SlidingPass = SlidingPass()

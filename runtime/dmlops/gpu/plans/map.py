@@ -1,9 +1,5 @@
-"""Element-wise computation: variants of the shader, and their constants.
-
-Aligned shaders step through all tensors together: dimensions are merged as far as all tensors allow, and
-vectors of adjacent elements are computed at once where layouts permit. Others locate each element by its
-coordinate.
-"""
+"""Element-wise computation, by stepping through all tensors together: dimensions are merged as far as all
+tensors allow, and vectors of adjacent elements are computed at once where layouts permit."""
 
 from __future__ import annotations
 
@@ -21,14 +17,10 @@ from .loops import (
     Loops,
     Row,
     Words,
-    dimension,
     dimensions,
-    element_count,
     grid,
-    in_digits,
     in_steps,
     merged,
-    outermost_first,
     power_below,
     repeats,
     vector_width,
@@ -89,10 +81,8 @@ def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
         scalars.extend(fused.words[1:3])
     if shader.map.is_gathered:
         plan_gather(out, op, shader.map)
-    elif shader.map.is_aligned:
-        plan_aligned(out, op, shader.map, scalars)
     else:
-        plan_coordinates(out, op, shader.map, scalars)
+        plan_aligned(out, op, shader.map, scalars)
 
 
 def bind_tensors(out: Planning, op: Definition, one: MapPass, run: int) -> None:
@@ -121,35 +111,6 @@ def check_ranks(out: Planning, op: Definition, one: MapPass) -> None:
     for place, tensor in enumerate(op.tensors):
         if has_dimensions(op, one, place) and len(tensor.strides) != len(op.tensors[one.over].sizes):
             out.refuse(Reason.RANK_MISMATCH, NO_MEMBER, len(tensor.strides))
-
-
-def plan_coordinates(out: Planning, op: Definition, one: MapPass, scalars: Words) -> None:
-    """By coordinates, in the memory order of the output."""
-    output = op.tensors[-1]
-    sizes = output.sizes
-    bind_tensors(out, op, one, 1)
-    check_ranks(out, op, one)
-    order = outermost_first(sizes, output.strides)
-    inner = order[-1]
-    outer: Words = [output.strides[place] for place in order[:-1] if sizes[place] > 1]
-    vector = vector_width(output.bits, sizes[inner], output.strides[inner], outer)
-    if output.bits >= 32 and is_one_each(element_count(sizes)):
-        vector = 1
-    count = element_count(sizes) // vector
-    groups = grid(out, count, ELEMENTWISE_THREADS, 1)
-    found: Dimensions = []
-    for place, size in enumerate(sizes):
-        row: Row = []
-        for tensor in op.tensors:
-            row.append(tensor.strides[place] if tensor.is_present else 0)
-        for array in op.lists:
-            row.append(integer(out, array[place]))
-        found.append(dimension(size // vector if place == inner else size, row))
-    out.define("VECTOR", vector)
-    out.define("RANK", len(sizes))
-    out.define("DIMENSION_ORDER", in_digits(order))
-    out.define("NUM_THREADS", ELEMENTWISE_THREADS)
-    out.dispatch(MapParams(count, groups.columns, op.elements, [], scalars, found, []), groups, False)
 
 
 def is_one_each(elements: int) -> bool:

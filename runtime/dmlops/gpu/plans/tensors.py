@@ -74,4 +74,7 @@ def are_native(tensors: Tensors) -> bool:
 
 def is_double(tensors: Tensors) -> bool:
     """Whether an output has double precision, in which floats are then computed."""
-    return any(tensor.is_output and tensor.is_float and tensor.bits == 64 for tensor in tensors)
+    return any(
+        tensor.is_output and tensor.is_float and tensor.bits == 64 and not tensor.as_bits
+        for tensor in tensors
+    )

@@ -1,4 +1,4 @@
-"""Passes that follow a definition, where each thread computes two elements."""
+"""Passes that follow a definition, where each thread computes several elements."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["device"]
 OPERATORS = {
     "AVERAGE_POOLING_GRAD": "windows", "MAX_POOLING_GRAD": "windows", "MAX_UNPOOLING": "windows",
     "LOCAL_RESPONSE_NORMALIZATION": "normalizations", "LOCAL_RESPONSE_NORMALIZATION_GRAD": "normalizations",
-    "FOLD": "moves", "UNFOLD": "moves",
+    "FOLD": "moves", "UNFOLD": "moves", "SLICE1": "moves", "PADDING1": "moves", "TILE": "moves",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_random_descriptions(operator: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(definition, "ELEMENTWISE_BUSY", 1)
+    monkeypatch.setattr(definition, "SATURATING_THREADS", 1)
     family, ran = OPERATORS[operator], 0
     for seed in count():
         desc = described(family, seed)
         if operator != desc.OPERATOR:
             continue
         dispatches = gpu.plan(desc, device.capabilities).dispatches
-        if not any(one.defines.get("PAIRS") for one in dispatches):
+        if not any(one.defines.get("VECTOR", 1) > 1 for one in dispatches):
             continue
         assert differences(drawn(family, seed), device) == [], seed
         ran += 1
@@ -40,10 +40,10 @@ def test_random_descriptions(operator: str, device: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("operator", ["ROI_ALIGN", "ROI_POOLING"])
-def test_shaders_with_a_vector_axis_have_no_pairs(
+def test_shaders_with_a_vector_axis_have_no_other_vectors(
     operator: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor have their passes that write intermediate tensors, however large these are."""
-    monkeypatch.setattr(definition, "ELEMENTWISE_BUSY", 1)
+    monkeypatch.setattr(definition, "SATURATING_THREADS", 1)
     seed = next(seed for seed in count() if operator == described("regions", seed).OPERATOR)
     assert differences(drawn("regions", seed), device) == []
