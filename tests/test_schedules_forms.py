@@ -173,6 +173,7 @@ WINDOWS = Family(convolution, factors, {
     "of three": ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w", None),
     "squares of places": ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if", None),
     "of squares": ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w", None),
+    "of other dimensions": ("at[d + 2] * Strides[d] + w", "at[dims + 1 - d] * Strides[d] + w", None),
     "remainder 1": ("% Strides[d] == 0", "% Strides[d] == 1", None),
     "another divisor": ("% Strides[d] == 0", "% Dilations[d] == 0", None),
     "another quotient": ("// Strides[d] for", "// (Strides[d] + 1) for", None),

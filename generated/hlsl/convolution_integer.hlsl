@@ -929,16 +929,13 @@ Pixel PixelOf(uint number, uint x)
     const List at = PositionOf(number, 0, x);
     Pixel pixel;
     pixel.isThere = x < matrixColumns && (TAPS_AT_ONCE > 1 || IsThere(at));
-    pixel.base = phaseGroup * channels * rightDepthStep;
+    pixel.base = (uint)at.entries[0] * (uint)rightSteps[0].x + phaseGroup * channels * rightDepthStep;
     [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        pixel.base += d == ROW_AXIS ? 0 : (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
-    [unroll]
-    for (int e = 0; e < WINDOW_RANK; e++)
+    for (int d = 0; d < WINDOW_RANK; d++)
     {
-        pixel.first[e] = at.entries[WINDOW_AXIS + e] * windowAxes[e].step + windowAxes[e].first;
+        pixel.first[d] = at.entries[WINDOW_AXIS + d] * windowAxes[d].step + windowAxes[d].first;
 #if PHASED
-        pixel.first[e] = (pixel.first[e] + (int)phaseFirst[e]) / windowAxes[e].divisor;
+        pixel.first[d] = (pixel.first[d] + (int)phaseFirst[d]) / windowAxes[d].divisor;
 #endif
     }
     return pixel;
