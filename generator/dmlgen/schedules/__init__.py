@@ -34,7 +34,7 @@ from dmlgen.schedules import (
     sums,
     vector_axis,
 )
-from dmlgen.schedules.schedule import FastForm, Schedule, schedule_of_algorithm
+from dmlgen.schedules.schedule import FastForm, Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 F = TypeVar("F", bound=FastForm)
@@ -88,8 +88,8 @@ def follows_definition(registry: Registry, operator: Operator) -> bool:
 
 def _found(registry: Registry, operator: Operator) -> _Found:
     """Analyzes an operator once; all registries that share the object share its enumerations, too."""
-    if operator.algorithm is not None:
-        return _Found(schedule_of_algorithm(operator.algorithm), ())
+    if (one := operator.algorithm) is not None:
+        return _Found(Schedule(one.name, one.output, one.output, place=one.target, roles=one.roles), ())
     if operator.defines is None or registry.by_definition:
         return _Found(None, ())
     if operator not in _known:

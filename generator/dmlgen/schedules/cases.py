@@ -68,11 +68,14 @@ class _Writer:
                 return self._choice.get(node, node)
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
                 decided = write(test)
-                return ir.Conditional(
-                    decided,
-                    self._where(decided, True, lambda: write(then)),
-                    self._where(decided, False, lambda: write(otherwise)),
-                )
+                if isinstance(decided, ir.Number):
+                    return write(then if decided.value else otherwise)
+                before, branches = self._known, list[ir.Expr]()
+                for holds, branch in ((True, then), (False, otherwise)):
+                    self._known = {**before, decided: holds}
+                    branches.append(write(branch))
+                self._known = before
+                return ir.Conditional(decided, *branches)
             case ir.Index(sequence=sequence, index=index):
                 listed, inner = self._head(sequence, names, depth)
                 if (entry := self._entry(listed, inner, index, names, depth)) is not None:
@@ -83,7 +86,7 @@ class _Writer:
         return rebuilt(node, write)
 
     def _head(self, node: ir.Expr, names: _Names, depth: int) -> tuple[ir.Expr, _Names]:
-        """An expression's outermost node, with names and functions expanded and conditionals decided."""
+        """An expression's outermost node, with names and functions expanded."""
         while True:
             match node:
                 case ir.Local(name=name) if isinstance(argument := names.get(name), _Argument):
@@ -93,22 +96,8 @@ class _Writer:
                     node, names = function.body, {one.name: _Argument(given, names) for one, given in pairs}
                 case ir.Definition(value=value):
                     node = value
-                case ir.Conditional(test=test, then=then, otherwise=otherwise):
-                    match self.write(test, names, depth):
-                        case ir.Number(value=value_):
-                            node = then if value_ else otherwise
-                        case _:
-                            return node, names
                 case _:
                     return node, names
-
-    def _where(self, test: ir.Expr, holds: bool, write: Callable[[], ir.Expr]) -> ir.Expr:
-        """The result of `write`, given whether a test holds."""
-        before = self._known
-        self._known = {**before, test: holds}
-        found = write()
-        self._known = before
-        return found
 
     def _entry(
         self, listed: ir.Expr, inner: _Names, index: ir.Expr, names: _Names, depth: int

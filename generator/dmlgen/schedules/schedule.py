@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from dmlgen.expr import ir
-from dmlgen.registry import AlgorithmUse
 
 
 @dataclass(frozen=True)
@@ -15,9 +14,8 @@ class Schedule:
 
     The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
     tensors, each in turn as number `index`) it stores `value` in `output`, from the coordinate `place` on
-    (None: all 0).
-    Every other form has its own function of the `roles`: tensors, and expressions of the description. A scan
-    combines elements by its `operation`.
+    (None: all 0). Every other form has its own function of the `roles`: tensors, and expressions of the
+    description. A scan combines elements by its `operation`.
     """
 
     form: str
@@ -43,9 +41,3 @@ class FastForm:
         """The tensors that it is about, by role."""
         values = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: value for name, value in values if isinstance(value, str)}
-
-
-def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
-    """The only way to compute what has no definition."""
-    output = algorithm.output
-    return Schedule(algorithm.name, output, output, place=algorithm.target, roles=algorithm.roles)

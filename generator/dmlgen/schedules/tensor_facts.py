@@ -41,13 +41,11 @@ class TensorFacts:
 
     def may_be(self, tensor: str, type_: str) -> bool:
         """Whether a table allows a tensor that data type."""
-        rows = (row for table in self.support.values() for row in table if row.tensor == tensor)
-        return any(type_ in row.types for row in rows)
+        return any(entry.name == type_ for entry in self.types(tensor))
 
     def rank(self, tensor: str) -> int | None:
         """The dimensions that tables allow a tensor, if they agree on one number."""
-        rows = (row for table in self.support.values() for row in table if row.tensor == tensor)
-        ranks = {rank for row in rows for rank in row.ranks}
+        ranks = {rank for row in self._rows(tensor) for rank in row.ranks}
         return ranks.pop() if len(ranks) == 1 else None
 
     def is_float(self, tensor: str, choice: Choice) -> bool:
@@ -61,7 +59,9 @@ class TensorFacts:
     def types(self, tensor: str, choice: Choice = MappingProxyType({})) -> set[EnumEntry]:
         """The data types that tables allow a tensor."""
         types = {entry.name: entry for entry in self.enums["TENSOR_DATA_TYPE"].entries}
-        rows = {row for table in self.support.values() for row in table if row.tensor == tensor}
         false = ir.Number(False, ir.BOOL)
-        possible = (row for row in rows if row.when is None or written(row.when, choice) != false)
-        return {types[type_] for row in possible for type_ in row.types}
+        rows = (row for row in self._rows(tensor) if row.when is None or written(row.when, choice) != false)
+        return {types[type_] for row in rows for type_ in row.types}
+
+    def _rows(self, tensor: str) -> set[Support]:
+        return {row for table in self.support.values() for row in table if row.tensor == tensor}
