@@ -93,57 +93,37 @@ def test_sums_are_as_exact_as_those_of_tiles(device: Any) -> None:
     np.testing.assert_allclose(found, wanted, 0, 8e-6 * 2048**0.5)  # of numbers of twice the size each
 
 
+OTHERS = {
+    "rows": product(of("FLOAT32", 5, 64), of("FLOAT32", 64, 132), None),
+    "columns": product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 134), None),
+    "halves in eights": product(of("FLOAT16", 1, 64), of("FLOAT16", 64, 132), None),
+    "products in eights": product(of("FLOAT16", 1, 68), of("FLOAT16", 132, 68), None, "NT"),
+    "rows of B": product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132, strides=(134, 1)), None),
+    "gaps in B": product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132, strides=(272, 2)), None),
+    "few and deep": product(of("FLOAT32", 2, 16384), of("FLOAT32", 16384, 12), None),
+}
+
+
 def test_which_products_get_it() -> None:
+    """Others have tiles, or the definition if they are small; cooperative matrices change nothing."""
     assert all(desc.validate("6.4") == [] for desc in CASES.values())
-    found = {name: passes(desc) for name, desc in CASES.items()}
-    assert found == {name: [4] for name in CASES}
-    transposed = {
-        name for name, desc in CASES.items() if "TRANSPOSED" in gpu.plan(desc).dispatches[0].defines
-    }
-    assert transposed == {name for name in CASES if "column" in name}
-
-
-@pytest.mark.parametrize(
-    "desc",
-    [
-        product(of("FLOAT32", 5, 64), of("FLOAT32", 64, 132), None),
-        product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 134), None),
-        product(of("FLOAT16", 1, 64), of("FLOAT16", 64, 132), None),
-        product(of("FLOAT16", 1, 68), of("FLOAT16", 132, 68), None, "NT"),
-        product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132, strides=(134, 1)), None),
-        product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132, strides=(272, 2)), None),
-        product(of("FLOAT32", 2, 16384), of("FLOAT32", 16384, 12), None),
-    ],
-    ids=[
-        "rows", "columns", "halves in eights", "products in eights", "rows of B", "gaps in B", "few and deep",
-    ],
-)  # fmt: skip
-def test_others_stay_with_tiles(desc: Any) -> None:
-    assert passes(desc)[0] == 2
-
-
-def test_small_ones_stay_with_the_definition() -> None:
+    assert {name: passes(desc) for name, desc in CASES.items()} == {name: [4] for name in CASES}
+    assert {name: passes(desc)[0] for name, desc in OTHERS.items()} == dict.fromkeys(OTHERS, 2)
     assert passes(product(of("FLOAT32", 1, 8), of("FLOAT32", 8, 8), None)) == [0, 1]
-
-
-def test_halves_get_it_beside_cooperative_matrix_too() -> None:
-    for desc in CASES.values():
+    for name, desc in CASES.items():
+        (one,) = gpu.plan(desc).dispatches
+        assert ("TRANSPOSED" in one.defines) == ("column" in name)
         assert gpu.plan(desc, UNITS) == gpu.plan(desc)
-
-
-def groups_and_threads(rows: int, depth: int, columns: int, data_type: str, turns: str) -> tuple[int, int]:
-    right = (depth, columns) if turns[1] == "N" else (columns, depth)
-    desc = product(of(data_type, rows, depth), of(data_type, *right), None, turns)
-    (one,) = gpu.plan(desc).dispatches
-    return int(np.prod(one.groups)), int(one.defines["NUM_THREADS"])
 
 
 @pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16"])
 @pytest.mark.parametrize("turns", ["NN", "NT"])
 def test_projections_of_language_models_fill_a_large_gpu_at_once(data_type: str, turns: str) -> None:
     for depth, columns in ((4096, 4096), (4096, 11008), (11008, 4096)):
-        groups, threads = groups_and_threads(1, depth, columns, data_type, turns)
-        assert groups >= 128 and 2**16 <= groups * threads <= 2**17
+        right = (depth, columns) if turns == "NN" else (columns, depth)
+        (one,) = gpu.plan(product(of(data_type, 1, depth), of(data_type, *right), None, turns)).dispatches
+        groups = int(np.prod(one.groups))
+        assert groups >= 128 and 2**16 <= groups * int(one.defines["NUM_THREADS"]) <= 2**17
 
 
 def test_shaders_compile_without_a_warning_for_direct3d_too() -> None:
