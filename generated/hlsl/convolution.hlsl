@@ -1378,12 +1378,11 @@ struct Four
 {
     List positions[sumsAcross];
     uint offsets[sumsAcross];
-    bool isThere;
 };
 
 // Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
 // used.
-Four FourAt(uint number, uint x, uint end)
+Four FourAt(uint number, uint x)
 {
     Four four;
     [unroll]
@@ -1392,14 +1391,21 @@ Four FourAt(uint number, uint x, uint end)
         four.positions[e] = PositionOf(number, 0, x + e);
         four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
-    four.isThere = x < end && (TO_PARTS || (sumsDown == 1 && OUTPUT_VECTOR == 1) || IsThere(four.positions[0]));
     return four;
 }
 
-// Stores four elements, or their partial sums
-void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
+// Where one of them is, from row y on
+List PositionIn(Four four, uint e, uint y)
 {
-    if (y >= matrixRows || !four.isThere)
+    List position = four.positions[e % sumsAcross];
+    position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+    return position;
+}
+
+// Stores four elements, or their partial sums, of columns below `end`
+void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, float4 totals)
+{
+    if (y >= matrixRows || x >= end)
         return;
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
@@ -1408,18 +1414,17 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, float4 totals)
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
-    {
-        List position = four.positions[e % sumsAcross];
-        position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(position, totals[e]);
-    }
+        elements[e] = Finished(PositionIn(four, e, y), totals[e]);
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
-    outputTensor[(four.offsets[0] + y * step) / 4] = (OutputBuffer)elements;
+    const uint at = (four.offsets[0] + y * step) / 4;
+    if (!IsThere(four.positions[0]))
+        return;
+    outputTensor[at] = (OutputBuffer)elements;
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (sumsDown == 1 ? x + e < matrixColumns && IsThere(four.positions[e]) : y + e < matrixRows)
+        if ((sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows) && IsThere(four.positions[e % sumsAcross]))
             StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
 #endif
 #endif
@@ -1451,7 +1456,7 @@ void AddParts(uint group, uint thread)
         totals += shares[(thread + other * beside) % NUM_THREADS];
 #endif
     if (end > 0 && share == 0)
-        StoreFour(0, number, row, column, FourAt(number, column, matrixColumns), totals);
+        StoreFour(0, number, row, column, matrixColumns, FourAt(number, column), totals);
 }
 #elif PASS == 4
 // The bits of an element of the left factor
@@ -1572,19 +1577,6 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
-static const uint leftPitch = leftAcross / 8 + 1, rightPitch = rightAcross / 8 + 1;
-static const uint rightStart = (LEFT_ALONG ? TILE_ROWS : stepDepth) * leftPitch;
-static const uint tilesSize = rightStart + ((RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH) + REACH) * rightPitch;
-// The vector of a line at k, in a tile that begins at `start`
-uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
-{
-    return start + (isAlong ? lineNumber * pitch + k / 8 : k * pitch + lineNumber / 8);
-}
-
-#define LeftIndex(row, k) IndexOf(LEFT_ALONG, 0, leftPitch, row, k)
-#define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
-
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
 #define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
@@ -1598,6 +1590,19 @@ static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 // if sumsDown is 4, else rows.
 static const uint sumLines = sumsDown == 4 ? WAVE_COLUMNS : 16, sumFours = WAVE_COLUMNS * 4 / sumLines;  // of a line
 static const uint sumPitch = sumFours + (sumsDown == 4 ? 1 : 2), sumsSize = NUM_THREADS / 32 * sumLines * sumPitch;
+
+// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
+static const uint leftPitch = leftAcross / 8 + 1, rightPitch = rightAcross / 8 + 1;
+static const uint rightStart = (LEFT_ALONG ? TILE_ROWS : stepDepth) * leftPitch;
+static const uint tilesSize = rightStart + ((RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH) + REACH) * rightPitch;
+// The vector of a line at k, in a tile that begins at `start`
+uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
+{
+    return start + (isAlong ? lineNumber * pitch + k / 8 : k * pitch + lineNumber / 8);
+}
+
+#define LeftIndex(row, k) IndexOf(LEFT_ALONG, 0, leftPitch, row, k)
+#define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
 // Accumulates a tile's products for a wave
@@ -1624,11 +1629,6 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-// Which of a wave's lines of sums a lane stores in turn n, and which four sums of it: neighboring lanes have
-// neighboring columns where sums are stored one by one
-#define LINE(n) (SCATTERED ? ((n) * 32 + lane) % sumLines : ((n) * 32 + lane) / sumFours)
-#define FOUR(n) (SCATTERED ? ((n) * 32 + lane) / sumLines : ((n) * 32 + lane) % sumFours)
-
 // Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory.
 // Unrolled, the instructions of a long epilogue would not fit a multiprocessor's cache.
 void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
@@ -1636,7 +1636,8 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
 {
     const uint own = wave * sumLines * sumPitch;
     GroupBarrier();
-    Four four = FourAt(number, left + waveLeft + FOUR(0) * 4, end);  // in rows, a lane has the same columns each turn
+    // in rows, a lane has the same columns each turn
+    Four four = FourAt(number, left + waveLeft + lane % sumFours * 4);
     [unroll]
     for (uint i = 0; i < totalsDown; i++)
     {
@@ -1646,19 +1647,23 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
             PutSums(own + (sumsDown == 4 ? j * 16 * sumPitch : j * 4), totals[i][j]);
         WaveBarrier();
         [loop]
-        for (uint n = 0; n < WAVE_COLUMNS / 8; n++)
+        for (uint turn = 0; turn < WAVE_COLUMNS / 8; turn++)
         {
-            const float4 sums = asfloat(LoadShared(tiles[own + LINE(n) * sumPitch + FOUR(n)], NON_PRIVATE));
-            const uint row = waveTop + i * 16 + (sumsDown == 4 ? FOUR(n) * 4 : LINE(n));
-            const uint column = waveLeft + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4);
+            // Which line a lane stores, and which four sums of it: neighboring lanes have neighboring columns where
+            // sums are stored one by one.
+            const uint n = turn * 32 + lane;
+            const uint of = SCATTERED ? n % sumLines : n / sumFours, fours = SCATTERED ? n / sumLines : n % sumFours;
+            const float4 sums = asfloat(LoadShared(tiles[own + of * sumPitch + fours], NON_PRIVATE));
+            const uint row = waveTop + i * 16 + (sumsDown == 4 ? fours * 4 : of);
+            const uint column = waveLeft + (sumsDown == 4 ? of : fours * 4);
             if (sumsDown == 4)
-                four = FourAt(number, left + column, end);
-            StoreFour(part, number, top + row, left + column, four, sums);
+                four = FourAt(number, left + column);
+            StoreFour(part, number, top + row, left + column, end, four, sums);
         }
     }
 }
 #else
-// padded by one to avoid bank conflicts
+// Tiles of floats, stored by k, and padded by one vector to avoid bank conflicts
 static const uint leftPitch = TILE_ROWS / 4 + 1, rightPitch = TILE_COLUMNS / 4 + 1;
 groupshared float4 leftTile[TILE_DEPTH * leftPitch], rightTile[TILE_DEPTH * rightPitch];
 
@@ -1717,7 +1722,7 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
     for (uint c = 0; c < threadColumns; c += sumsAcross)
     {
         const uint x = left + (own.y + c / 4 * 8) * 4 + c % 4;
-        const Four four = FourAt(number, x, end);
+        const Four four = FourAt(number, x);
         [unroll]
         for (i = 0; i < threadRows; i += sumsDown)
         {
@@ -1726,7 +1731,7 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
             [unroll]
             for (uint e = 0; e < sumsDown && sumsDown > 1; e++)
                 some[e] = totals[i + e][c / 4][c % 4];
-            StoreFour(part, number, y, x, four, some);
+            StoreFour(part, number, y, x, end, four, some);
         }
     }
 }
@@ -2070,7 +2075,7 @@ void Contract(uint item, uint thread)
             [loop]
             for (uint e = 0; e < 4; e++)
                 again[e] = AddedUp(number, min(y + e / sumsAcross, matrixRows - 1), x + e % sumsAcross, begin, end);
-            StoreFour(part, number, y, x, FourAt(number, x, columnsEnd), again);
+            StoreFour(part, number, y, x, columnsEnd, FourAt(number, x), again);
         }
         return;
     }

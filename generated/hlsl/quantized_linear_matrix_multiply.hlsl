@@ -776,8 +776,10 @@ uint PartOf(uint part, uint number, uint y, uint x)
 
 #if PASS == 1 || PASS == 2
 #define TO_PARTS (SPLIT_K && PASS == 1)
-// A thread stores four adjacent sums of a row at a time, or of a column if OUTPUT_DOWN.
-static const uint sumsDown = OUTPUT_DOWN ? 4 : 1;
+#define SCATTERED (OUTPUT_VECTOR == 1 && !OUTPUT_DOWN && !SPLIT_K)  // sums are stored one by one
+// A thread stores four sums at a time: adjacent ones of a row, or of a column if OUTPUT_DOWN, or if SCATTERED, so that
+// adjacent elements of a row belong to neighboring threads.
+static const uint sumsDown = OUTPUT_DOWN || SCATTERED ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 // Where four sums go in the output, apart from their row
@@ -785,12 +787,11 @@ struct Four
 {
     List positions[sumsAcross];
     uint offsets[sumsAcross];
-    bool isThere;
 };
 
 // Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
 // used.
-Four FourAt(uint number, uint x, uint end)
+Four FourAt(uint number, uint x)
 {
     Four four;
     [unroll]
@@ -799,14 +800,21 @@ Four FourAt(uint number, uint x, uint end)
         four.positions[e] = PositionOf(number, 0, x + e);
         four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
-    four.isThere = x < end;
     return four;
 }
 
-// Stores four elements, or their partial sums
-void StoreFour(uint part, uint number, uint y, uint x, Four four, int4 totals)
+// Where one of them is, from row y on
+List PositionIn(Four four, uint e, uint y)
 {
-    if (y >= matrixRows || !four.isThere)
+    List position = four.positions[e % sumsAcross];
+    position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+    return position;
+}
+
+// Stores four elements, or their partial sums, of columns below `end`
+void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, int4 totals)
+{
+    if (y >= matrixRows || x >= end)
         return;
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
@@ -815,19 +823,16 @@ void StoreFour(uint part, uint number, uint y, uint x, Four four, int4 totals)
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
-    {
-        List position = four.positions[e % sumsAcross];
-        position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(position, totals[e]);
-    }
+        elements[e] = Finished(PositionIn(four, e, y), totals[e]);
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
+    const uint at = (four.offsets[0] + y * step) / 4;
     const uint4 bytes = (uint4)elements & 0xff;
-    outputTensor[(four.offsets[0] + y * step) / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+    outputTensor[at] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows)
+        if ((sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
             StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
 #endif
 #endif
@@ -859,7 +864,7 @@ void AddParts(uint group, uint thread)
         totals += shares[(thread + other * beside) % NUM_THREADS];
 #endif
     if (end > 0 && share == 0)
-        StoreFour(0, number, row, column, FourAt(number, column, matrixColumns), totals);
+        StoreFour(0, number, row, column, matrixColumns, FourAt(number, column), totals);
 }
 #elif PASS == 1
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
@@ -955,13 +960,6 @@ typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_co
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
-static const uint leftPitch = leftAcross / 16 + 1, rightPitch = rightAcross / 16 + 1;
-static const uint rightStart = TILE_ROWS * leftPitch;
-static const uint tilesSize = rightStart + (TILE_COLUMNS) * rightPitch;
-#define LeftIndex(row, k) ((row) * leftPitch + (k) / 16)
-#define RightIndex(column, k) (rightStart + (column) * rightPitch + (k) / 16)
-
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
 #define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
@@ -976,6 +974,20 @@ static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 // if sumsDown is 4, else rows.
 static const uint sumLines = sumsDown == 4 ? WAVE_COLUMNS : 16, sumFours = WAVE_COLUMNS * 4 / sumLines;  // of a line
 static const uint sumPitch = sumFours + (sumsDown == 4 ? 1 : 2), sumsSize = NUM_THREADS / 32 * sumLines * sumPitch;
+#else
+// Here the operands of SPIR-V's memory model mean nothing.
+#define LoadShared(from, operands) (from)
+#define StoreShared(to, value, operands) to = value
+#define StoreWord(to, value, operands) to = value
+static const uint sumsSize = 0;
+#endif
+
+// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
+static const uint leftPitch = leftAcross / 16 + 1, rightPitch = rightAcross / 16 + 1;
+static const uint rightStart = TILE_ROWS * leftPitch;
+static const uint tilesSize = rightStart + (TILE_COLUMNS) * rightPitch;
+#define LeftIndex(row, k) ((row) * leftPitch + (k) / 16)
+#define RightIndex(column, k) (rightStart + (column) * rightPitch + (k) / 16)
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
 // Sums of the bytes of a tile's rows, and after these of its columns, which follow them in shared memory; a thread adds
@@ -1008,39 +1020,27 @@ void PutLineSums(uint thread, int lineSums[linesEach])
 #endif
 }
 
-// The zero points of the right factor's columns, for four sums, and the sums of these columns
-struct ZeroPoints
-{
-    int4 values, sums;
-};
+int SumOfLine(uint at) { return (int)LoadShared(sumsOfLines[at / 4], NON_PRIVATE)[at % 4]; }
 
-// `across`: the first of the columns in the tile
-ZeroPoints ZeroPointsAt(Four four, uint across)
-{
-    ZeroPoints points = (ZeroPoints)0;
-#if ZERO_POINTS
-    [unroll]
-    for (uint e = 0; e < 4; e++)
-        points.values[e] = RightZeroPoint(four.positions[e % sumsAcross]) - (RIGHT_UNSIGNED ? 128 : 0);
-    points.sums = (int4)LoadShared(sumsOfLines[(TILE_ROWS + across) / 4], NON_PRIVATE);
-#endif
-    return points;
-}
-
-// Accounts for the zero points x and y, given sums of the raw bytes' products in a row: sum((a - x) (b - y)) = sum(a b)
-// - x sum(b - y) - y sum(a). `down` is the row in the tile.
-int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint y, uint down, int4 totals)
+// Accounts for the zero points x and y in four sums of the raw bytes' products: sum((a - x) (b - y)) = sum(a b) -
+// x sum(b - y) - y sum(a). `down` and `across` are where they start in the tile.
+int4 WithoutZeroPoints(Four four, uint part, uint y, uint down, uint across, int4 totals)
 {
 #if ZERO_POINTS
     const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
-    List position = four.positions[0];
-    position.entries[ROW_AXIS] += (int)y;
-    totals -= (LeftZeroPoint(position) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
-    totals -= points.values * (int)LoadShared(sumsOfLines[down / 4], NON_PRIVATE)[down % 4];
+    [unroll]
+    for (uint e = 0; e < 4; e++)
+    {
+        const int leftPoint = LeftZeroPoint(PositionIn(four, e, y)) - (LEFT_UNSIGNED ? 128 : 0);
+        const int rightPoint = RightZeroPoint(PositionIn(four, e, y)) - (RIGHT_UNSIGNED ? 128 : 0);
+        totals[e] -= leftPoint * (SumOfLine(TILE_ROWS + across + e % sumsAcross) - rightPoint * count);
+        totals[e] -= rightPoint * SumOfLine(down + e / sumsAcross);
+    }
 #endif
     return totals;
 }
 
+#if COOPERATIVE_MATRIX
 // Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
@@ -1064,10 +1064,6 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-// Which of a wave's lines of sums a lane stores in turn n, and which four sums of it
-#define LINE(n) (((n) * 32 + lane) / sumFours)
-#define FOUR(n) (((n) * 32 + lane) % sumFours)
-
 // Stores a wave's sums of the tile at `top` and `left`. They pass through the wave's own part of shared memory.
 // Unrolled, the instructions of a long epilogue would not fit a multiprocessor's cache.
 void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
@@ -1075,8 +1071,8 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
 {
     const uint own = wave * sumLines * sumPitch;
     GroupBarrier();
-    Four four = FourAt(number, left + waveLeft + FOUR(0) * 4, end);  // in rows, a lane has the same columns each turn
-    const ZeroPoints points = ZeroPointsAt(four, waveLeft + FOUR(0) * 4);
+    // in rows, a lane has the same columns each turn
+    Four four = FourAt(number, left + waveLeft + lane % sumFours * 4);
     [unroll]
     for (uint i = 0; i < totalsDown; i++)
     {
@@ -1086,95 +1082,23 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
             PutSums(own + (sumsDown == 4 ? j * 16 * sumPitch : j * 4), totals[i][j]);
         WaveBarrier();
         [loop]
-        for (uint n = 0; n < WAVE_COLUMNS / 8; n++)
+        for (uint turn = 0; turn < WAVE_COLUMNS / 8; turn++)
         {
-            const int4 sums = asint(LoadShared(tiles[own + LINE(n) * sumPitch + FOUR(n)], NON_PRIVATE));
-            const uint row = waveTop + i * 16 + (sumsDown == 4 ? FOUR(n) * 4 : LINE(n));
-            const uint column = waveLeft + (sumsDown == 4 ? LINE(n) : FOUR(n) * 4);
+            // Which line a lane stores, and which four sums of it: neighboring lanes have neighboring columns where
+            // sums are stored one by one.
+            const uint n = turn * 32 + lane;
+            const uint of = SCATTERED ? n % sumLines : n / sumFours, fours = SCATTERED ? n / sumLines : n % sumFours;
+            const int4 sums = asint(LoadShared(tiles[own + of * sumPitch + fours], NON_PRIVATE));
+            const uint row = waveTop + i * 16 + (sumsDown == 4 ? fours * 4 : of);
+            const uint column = waveLeft + (sumsDown == 4 ? of : fours * 4);
             if (sumsDown == 4)
-                four = FourAt(number, left + column, end);
-            StoreFour(part, number, top + row, left + column, four,
-                WithoutZeroPoints(four, points, part, top + row, row, sums));
+                four = FourAt(number, left + column);
+            StoreFour(part, number, top + row, left + column, end, four,
+                WithoutZeroPoints(four, part, top + row, row, column, sums));
         }
     }
 }
 #else
-// Shared memory: a tile of each factor, line by line, padded by one vector to avoid bank conflicts
-static const uint leftPitch = leftAcross / 16 + 1, rightPitch = rightAcross / 16 + 1;
-static const uint rightStart = TILE_ROWS * leftPitch;
-static const uint tilesSize = rightStart + (TILE_COLUMNS) * rightPitch;
-#define LeftIndex(row, k) ((row) * leftPitch + (k) / 16)
-#define RightIndex(column, k) (rightStart + (column) * rightPitch + (k) / 16)
-
-groupshared uint4 tiles[tilesSize];
-// Here the operands of SPIR-V's memory model mean nothing.
-#define LoadShared(from, operands) (from)
-#define StoreShared(to, value, operands) to = value
-#define StoreWord(to, value, operands) to = value
-
-// Sums of the bytes of a tile's rows, and after these of its columns, which follow them in shared memory; a thread adds
-// up those of some lines.
-static const uint lines = TILE_ROWS + TILE_COLUMNS,
-    linesEach = ZERO_POINTS ? (lines + NUM_THREADS - 1) / NUM_THREADS : 1;
-groupshared uint4 sumsOfLines[ZERO_POINTS ? lines / 4 : 1];
-
-void AddLines(uint thread, inout int lineSums[linesEach])
-{
-#if ZERO_POINTS
-    [unroll]
-    for (uint i = 0; i < linesEach; i++)
-        for (uint k = 0; k < TILE_DEPTH && thread + i * NUM_THREADS < lines; k += 16)
-            lineSums[i] = Dot16(LoadShared(tiles[LeftIndex(thread + i * NUM_THREADS, k)], NON_PRIVATE), 0x01010101,
-                lineSums[i]);
-#endif
-}
-
-void PutLineSums(uint thread, int lineSums[linesEach])
-{
-#if ZERO_POINTS
-    [unroll]
-    for (uint i = 0; i < linesEach; i++)
-    {
-        const uint at = thread + i * NUM_THREADS;
-        if (at < lines)
-            StoreWord(sumsOfLines[at / 4][at % 4], (uint)lineSums[i], NON_PRIVATE);
-    }
-#endif
-}
-
-// The zero points of the right factor's columns, for four sums, and the sums of these columns
-struct ZeroPoints
-{
-    int4 values, sums;
-};
-
-// `across`: the first of the columns in the tile
-ZeroPoints ZeroPointsAt(Four four, uint across)
-{
-    ZeroPoints points = (ZeroPoints)0;
-#if ZERO_POINTS
-    [unroll]
-    for (uint e = 0; e < 4; e++)
-        points.values[e] = RightZeroPoint(four.positions[e % sumsAcross]) - (RIGHT_UNSIGNED ? 128 : 0);
-    points.sums = (int4)LoadShared(sumsOfLines[(TILE_ROWS + across) / 4], NON_PRIVATE);
-#endif
-    return points;
-}
-
-// Accounts for the zero points x and y, given sums of the raw bytes' products in a row: sum((a - x) (b - y)) = sum(a b)
-// - x sum(b - y) - y sum(a). `down` is the row in the tile.
-int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint y, uint down, int4 totals)
-{
-#if ZERO_POINTS
-    const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
-    List position = four.positions[0];
-    position.entries[ROW_AXIS] += (int)y;
-    totals -= (LeftZeroPoint(position) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
-    totals -= points.values * (int)LoadShared(sumsOfLines[down / 4], NON_PRIVATE)[down % 4];
-#endif
-    return totals;
-}
-
 // A thread accumulates blocks of 4 x 4 elements, interleaved with those of its wave so that 32 threads read few
 // distinct words of shared memory.
 static const uint threadRows = WAVE_ROWS / 4, threadColumns = WAVE_COLUMNS / 8;
@@ -1225,8 +1149,7 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
     for (uint c = 0; c < threadColumns; c += sumsAcross)
     {
         const uint x = left + (own.y + c / 4 * 8) * 4 + c % 4;
-        const Four four = FourAt(number, x, end);
-        const ZeroPoints points = ZeroPointsAt(four, x - left);
+        const Four four = FourAt(number, x);
         [unroll]
         for (i = 0; i < threadRows; i += sumsDown)
         {
@@ -1235,7 +1158,7 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
             [unroll]
             for (uint e = 0; e < sumsDown && sumsDown > 1; e++)
                 some[e] = totals[i + e][c / 4][c % 4];
-            StoreFour(part, number, y, x, four, WithoutZeroPoints(four, points, part, y, y - top, some));
+            StoreFour(part, number, y, x, end, four, WithoutZeroPoints(four, part, y, y - top, x - left, some));
         }
     }
 }
