@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
-from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.form import Fields, FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
@@ -45,8 +45,9 @@ class AttentionPass(FormPass):
     word = "ScratchWord(%s)"
 
     @property
-    def places(self) -> Mapping[str, str | Sequence[str]]:
-        return {name: getattr(self, name).member for name in ("query", "key", "value", "target")}
+    def records(self) -> Sequence[Fields]:
+        roles = {name: getattr(self, name).member for name in ("query", "key", "value", "target")}
+        return [{"number": self.number, **roles}]
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import FormPass, FormPasses, lists_of
+from dmlgen.outputs.hlsl_definition.form import Fields, FormPass, FormPasses, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import SlidingPass, few_rows
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
@@ -50,8 +50,9 @@ class ContractionPasses(FormPasses):
         return "int" if self.contraction.of_bytes else "float"
 
     @property
-    def places(self) -> Mapping[str, str | Sequence[str]]:
-        return {"left": self.left.member, "right": self.right.member, "output": self.output.member}
+    def records(self) -> Sequence[Fields]:
+        roles = {name: getattr(self, name).member for name in ("left", "right", "output")}
+        return [{"number": self.number, **roles}]
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
@@ -16,6 +16,9 @@ from dmlgen.plans.params import Declaration
 
 NONE = -1
 """In records of planners, in place of the number of a tensor or a pass."""
+
+Fields: TypeAlias = Mapping[str, int | str | Sequence[str]]
+"""Those of such a record: numbers; tensors, one or several, by name; "" for an absent one."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +52,12 @@ class FormPass:
         return ""
 
     @property
-    def places(self) -> Mapping[str, str | Sequence[str]]:
-        """The entries of `field` besides the number: tensors, one or several, by name; "" for an absent
-        one."""
-        return {}
-
-    @property
-    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+    def records(self) -> Sequence[Fields]:
         """The entries of `field`: one, or one per pass if it is a list."""
-        return ({"number": self.number, **self.places},)
+        raise NotImplementedError
 
     @property
-    def intermediate(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+    def intermediate(self) -> Sequence[Fields]:
         """The entries of planners' `passes` for those that compute intermediate tensors instead of passes of
         the definition's own."""
         return ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.form import Fields, FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, in_float16
 from dmlgen.plans.params import Declaration
@@ -94,7 +94,7 @@ class RowsPass(FormPass):
         return self.cases[0]
 
     @property
-    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+    def records(self) -> Sequence[Fields]:
         return (
             {
                 "number": self.number,

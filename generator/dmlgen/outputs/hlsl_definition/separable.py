@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import PRODUCT
-from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
+from dmlgen.outputs.hlsl_definition.form import Fields, FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
@@ -53,7 +53,7 @@ class SeparablePass(FormPasses):
     template = "separable"
 
     @property
-    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+    def records(self) -> Sequence[Fields]:
         return [
             {
                 "number": mode.number,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.form import Fields, FormPass
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
@@ -41,9 +41,10 @@ class SlidingPass(FormPass):
     params = "SlidingParams"
 
     @property
-    def places(self) -> Mapping[str, str | Sequence[str]]:
+    def records(self) -> Sequence[Fields]:
         weights = "" if self.weights is None else self.weights.member
-        return {"tensor": self.tensor.member, "output": self.output.member, "weights": weights}
+        roles = {"tensor": self.tensor.member, "output": self.output.member, "weights": weights}
+        return [{"number": self.number, **roles}]
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:

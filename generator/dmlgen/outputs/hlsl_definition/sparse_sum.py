@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import FormPasses
+from dmlgen.outputs.hlsl_definition.form import Fields, FormPasses
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.schedules.sparse_sum import SparseSum
@@ -29,8 +29,8 @@ class SparseSumPasses(FormPasses):
     scalars = ("tableFirst",)  # where bits are in scratch
 
     @property
-    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
-        record: Mapping[str, int | str | Sequence[str]] = {
+    def records(self) -> Sequence[Fields]:
+        record: Fields = {
             "number": self.number,
             "output": self.output.member,
             "tested": sum(1 << d for d in self.tests),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of
-from dmlgen.outputs.hlsl_definition.form import NONE, FormPasses, ones_where
+from dmlgen.outputs.hlsl_definition.form import NONE, Fields, FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_names import local
@@ -76,11 +76,11 @@ class SumsPasses(FormPasses):
     word = "ScratchWord(%s)"
 
     @property
-    def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+    def records(self) -> Sequence[Fields]:
         return [one.record for one in self.passes]
 
     @property
-    def intermediate(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+    def intermediate(self) -> Sequence[Fields]:
         return [
             {
                 "number": one.number,

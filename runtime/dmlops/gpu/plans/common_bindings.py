@@ -41,10 +41,7 @@ def check_multiples(out: Planning, op: Definition) -> None:
 
 def eight(out: Planning, entries: Sizes) -> Eight:
     """A list of integers as words, zero-padded to eight."""
-    words: Eight = []
-    for entry in entries:
-        words.append(entry if 0 <= entry < 2**31 else counted(out, entry))
-    return padded(words)
+    return padded([counted(out, entry) for entry in entries])
 
 
 def dimension_of_rows(sizes: Sizes) -> int:
@@ -116,8 +113,6 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
     if len(shader.activations) > 0:
         out.define("ACTIVATION_COUNT", max(len(op.activations), 1))
         out.define("ACTIVATION_KINDS", fused.kinds)
-    scalars: Words = []
-    for number in op.numbers:
-        scalars.append(number if 0 <= number < 2**31 else counted(out, number))
+    scalars: Words = [counted(out, number) for number in op.numbers]
     elements: Words = list(op.elements)
     return CommonConstants(lists, fused.words, elements, scalars)
