@@ -88,16 +88,6 @@ def pairs() -> tuple[Numbers, Numbers]:
     )
 
 
-def test_angles_of_pairs(device: Any) -> None:
-    with np.errstate(all="ignore"):
-        y, x = pairs()
-        exact = np.arctan2(y.astype(np.float64), x.astype(np.float64))
-    found = results(device, "ELEMENT_WISE_ATAN_YX", {"ATensor": y, "BTensor": x})
-    check(found, exact, y, x)
-    defined = ~np.isnan(exact)
-    assert np.array_equal(np.signbit(found[defined]), np.signbit(exact[defined]))
-
-
 @pytest.mark.parametrize(("operator", "oracle"), [("TRUNCATE", np.fmod), ("FLOOR", np.mod)])
 def test_remainders_of_pairs(device: Any, operator: str, oracle: Callable[..., Numbers]) -> None:
     """As they are in single precision, with the signs of zeros."""
@@ -122,12 +112,19 @@ def bases_and_exponents() -> tuple[Numbers, Numbers]:
     return np.concatenate([first, bases, negative]), np.concatenate([second, exponents, whole])
 
 
-def test_powers_of_pairs(device: Any) -> None:
+@pytest.mark.parametrize(
+    ("operator", "names", "given", "oracle"),
+    [
+        ("ELEMENT_WISE_ATAN_YX", ("ATensor", "BTensor"), pairs, np.arctan2),
+        ("ELEMENT_WISE_POW", ("InputTensor", "ExponentTensor"), bases_and_exponents, np.power),
+    ],
+)
+def test_functions_of_pairs(device: Any, operator: str, names: Any, given: Any, oracle: Any) -> None:
     with np.errstate(all="ignore"):
-        x, y = bases_and_exponents()
-        exact = np.power(x.astype(np.float64), y.astype(np.float64))
-    found = results(device, "ELEMENT_WISE_POW", {"InputTensor": x, "ExponentTensor": y})
-    check(found, exact, x, y)
+        arrays = given()
+        exact = oracle(*(array.astype(np.float64) for array in arrays))
+    found = results(device, operator, dict(zip(names, arrays, strict=True)))
+    check(found, exact, *arrays)
     defined = ~np.isnan(exact)
     assert np.array_equal(np.signbit(found[defined]), np.signbit(exact[defined]))
 

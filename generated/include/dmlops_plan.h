@@ -3113,14 +3113,13 @@ DMLOPS_CALLED void dmlops_plan_check_multiples(dmlops_planning* planning, const 
 /* A list of integers as words, zero-padded to eight. */
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries,
     dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 words;
-    words.count = 0;
-    for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
-        const int64_t entry = entries->items[each_1];
-        DMLOPS_APPEND(planning, &words, (0 <= entry && entry < INT64_C(2147483648)) ? entry
-            : dmlops_plan_counted(planning, entry));
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < entries->count; ++each_2) {
+        const int64_t entry = entries->items[each_2];
+        DMLOPS_APPEND(planning, &made_1, dmlops_plan_counted(planning, entry));
     }
-    dmlops_plan_padded(planning, &words, result);
+    dmlops_plan_padded(planning, &made_1, result);
     return;
 }
 
@@ -3252,8 +3251,7 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < op->numbers.count; ++each_5) {
         const int64_t number = op->numbers.items[each_5];
-        DMLOPS_APPEND(planning, &scalars, (0 <= number && number < INT64_C(2147483648)) ? number
-            : dmlops_plan_counted(planning, number));
+        DMLOPS_APPEND(planning, &scalars, dmlops_plan_counted(planning, number));
     }
     dmlops_plan_int_64 elements;
     elements.count = 0;
