@@ -64,7 +64,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "skinny": (Choice(contraction, "plan_skinny", _never),),
     "sliding": (
         Choice(convolutions, "suits_sliding", _never),
-        Choice(definition, "plan_sliding", _never),
+        Choice(definition, "plan_pooling", _never),
     ),
     "separable": (Choice(pass_selection, "separable_place", lambda *_: NONE),),
     "split k": (Choice(tile_cost, "TILE_MOST_PARTS", 1),),

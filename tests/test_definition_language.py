@@ -59,7 +59,7 @@ SPOILS = [
     Spoil("key", GEMM, "  tensors:\n", "  tensor:\n", "unknown-key", "tensor:", "tensors"),
     Spoil("type name", DYNAMIC, "type: int", "type: integer", "wrong-value", "integer"),
     Spoil("shared file", AVERAGE, "uses: [window]", "uses: [windows]", "unknown-name", "windows", "window"),
-    Spoil("shared text", WINDOW, "in_bounds(padded", "in_bound(padded", "unknown-name", "in_bound(padded", "in_bounds", AVERAGE),
+    Spoil("shared text", WINDOW, "in_bounds(position", "in_bound(position", "unknown-name", "in_bound(position", "in_bounds", AVERAGE),
     Spoil("shared key", WINDOW, "let:\n", "lets: 1\nlet:\n", "unknown-key", "lets", "", AVERAGE),
     Spoil("missing output", MAXIMUM, '  OutputTensor: "max', '  # OutputTensor: "max', "output-undefined", "OutputIndicesTensor: >-"),
     Spoil("fields of a tensor between", LP, "Norm[here]", "Norm.Sizes[0]", "expression-type", "Norm.Sizes"),

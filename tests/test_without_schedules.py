@@ -47,7 +47,7 @@ def differences(plain: Path, by: str, slugs: list[str]) -> str:
 
 
 def test_every_shader_follows_the_definition(plain: Path) -> None:
-    assert len(SLUGS) > 100
+    assert len(SLUGS) > 90
     for slug in SLUGS:
         assert "PLANNER = " in (plain / f"python/dmlops/planners/{slug}.py").read_text("utf-8"), slug
         assert "#if PASS == 0" in (plain / f"hlsl/{slug}.hlsl").read_text("utf-8"), slug
