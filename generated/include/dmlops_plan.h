@@ -1100,12 +1100,6 @@ typedef struct dmlops_plan_TopKParams {
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_TopKParams;
 
-typedef struct dmlops_plan_Division {
-    int64_t threads;
-    int64_t parts;
-    int64_t length;
-} dmlops_plan_Division;
-
 typedef struct dmlops_plan_Loop_16 {
     int64_t count;
     dmlops_plan_Loop items[16];
@@ -1857,23 +1851,17 @@ DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone
     dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
-DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op);
-DMLOPS_CALLED int64_t dmlops_plan_most_threads(dmlops_planning* planning, const dmlops_plan_TopK* op);
 DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t entries,
     dmlops_plan_Buffer* result);
-DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, dmlops_plan_TopKResources* result);
-DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Loop_16* loops, int64_t count, const dmlops_plan_Groups* groups, int64_t kept, int64_t parts,
-    int64_t part, int64_t span, dmlops_plan_TopKParams* result);
-DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length,
-    int64_t lines, dmlops_plan_Division* result);
-DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Loop_16* loops, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_dispatch_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_TopKParams* params, const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target,
+    const dmlops_plan_Groups* groups, int64_t threads);
+DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t wanted, int64_t length,
+    int64_t lines, int64_t most);
 DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Loop_16* loops);
+    const dmlops_plan_Loop_16* loops, const dmlops_plan_TopKParams* params, int64_t most);
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Loop_16* loops, int64_t tile);
+    const dmlops_plan_TopKParams* params, int64_t tile);
 
 /* Whether cooperative matrices take it as a factor. */
 DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
@@ -7351,11 +7339,8 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     DMLOPS_APPEND(planning, &made_1, op->output);
     DMLOPS_APPEND(planning, &made_1, op->indices);
     dmlops_plan_take_tensors(planning, &made_1, 1);
-    int64_t bits = op->input.bits;
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)op->largest);
-    dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define_text(planning, "", DMLOPS_TEXT("ELEMENT_TYPE"), op->input.type_name);
+    int64_t key_words = (op->input.bits == 64) ? 2 : 1;
     dmlops_plan_Tensor_16 made_2;
     made_2.count = 0;
     DMLOPS_APPEND(planning, &made_2, op->input);
@@ -7363,181 +7348,147 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     DMLOPS_APPEND(planning, &made_2, op->indices);
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_2, op->axis, &loops);
+    dmlops_plan_Dimension_16 made_3;
+    dmlops_plan_dimensions(planning, &loops, &made_3);
+    dmlops_plan_TopKParams params;
+    params.count = dmlops_plan_repeats(planning, &loops);
+    params.groupColumns = 0;
+    params.length = length;
+    params.kept = op->count;
+    params.parts = 1;
+    params.partLength = length;
+    params.partSpan = 0;
+    params.inputStep = op->input.strides.items[dmlops_item(planning, op->axis, op->input.strides.count)];
+    params.outputValueStep = op->output.strides.items[dmlops_item(planning, op->axis, op->output.strides.count)];
+    params.outputIndexStep = op->indices.strides.items[dmlops_item(planning, op->axis, op->indices.strides.count)];
+    DMLOPS_COPY(&params.dimensions, &made_3);
+    int64_t most = dmlops_divide(512, key_words);
+    int selects = (length > 128) && (dmlops_multiply(op->count, 16) <= length) && (op->count <= most);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)op->largest);
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (key_words == 2) ? "uint64_t" : "uint");
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("ELEMENT_TYPE"), op->input.type_name);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    int64_t tile = dmlops_divide(16384, dmlops_plan_key_bytes(planning, op));
-    int64_t reduced = (length <= tile) ? 16 : 4;
-    if ((length > 128) && (dmlops_multiply(op->count, reduced) <= length)
-        && (op->count <= dmlops_plan_most_threads(planning, op))) {
-        dmlops_plan_select(planning, op, &loops);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), (int64_t)selects);
+    dmlops_out_share(planning);
+    if (selects) {
+        dmlops_plan_select(planning, op, &loops, &params, most);
     } else {
-        dmlops_plan_sort(planning, op, &loops, dmlops_min(dmlops_plan_power_of_two(planning, dmlops_max(length, 2)),
-            tile));
+        dmlops_plan_sort(planning, op, &params, dmlops_min(dmlops_plan_power_of_two(planning, dmlops_max(length, 2)),
+            dmlops_divide(16384, dmlops_multiply(4, key_words))));
     }
-}
-
-DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op) {
-    (void)planning;
-    return (op->input.bits == 64) ? 8 : 4;
-}
-
-/* The threads of a selecting group, at most. */
-DMLOPS_CALLED int64_t dmlops_plan_most_threads(dmlops_planning* planning, const dmlops_plan_TopK* op) {
-    (void)planning;
-    return (op->input.bits == 64) ? dmlops_divide(512, 2) : 512;
 }
 
 /* Scratch for so many entries: keys with positions, padded to whole keys. */
 DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t entries,
     dmlops_plan_Buffer* result) {
-    dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(2, dmlops_plan_key_bytes(planning, op)),
-        entries), 0);
-    *result = made_1;
+    *result = dmlops_out_scratch(planning, dmlops_multiply((op->input.bits == 64) ? 16 : 8, entries), 0);
     return;
 }
 
-/* A dispatch's resources. */
-DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, dmlops_plan_TopKResources* result) {
-    (void)planning;
-    result->input = op->input.buffer;
-    result->entries = *source;
-    result->output = op->output.buffer;
-    result->indices = op->indices.buffer;
-    result->keptEntries = *target;
-    return;
+/* A dispatch that reads elements, unless it has a source, and writes outputs, unless it has a target. */
+DMLOPS_CALLED void dmlops_plan_dispatch_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op,
+    const dmlops_plan_TopKParams* params, const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target,
+    const dmlops_plan_Groups* groups, int64_t threads) {
+    int is_first = source->member == -2;
+    int is_last = target->member == -2;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), (int64_t)is_first);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
+    dmlops_plan_TopKResources made_1;
+    made_1.input = op->input.buffer;
+    made_1.entries = *source;
+    made_1.output = op->output.buffer;
+    made_1.indices = op->indices.buffer;
+    made_1.keptEntries = *target;
+    dmlops_out_read(planning, &made_1.input);
+    dmlops_out_read(planning, &made_1.entries);
+    dmlops_out_write(planning, &made_1.output);
+    dmlops_out_write(planning, &made_1.indices);
+    dmlops_out_write(planning, &made_1.keptEntries);
+    dmlops_plan_TopKParams made_2;
+    made_2 = *params;
+    made_2.groupColumns = groups->columns;
+    dmlops_put_TopKParams(planning, &made_2);
+    dmlops_out_dispatch(planning, groups, !is_first);
 }
 
-/* A dispatch's constants, for whole lines. */
-DMLOPS_CALLED void dmlops_plan_params_of(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Loop_16* loops, int64_t count, const dmlops_plan_Groups* groups, int64_t kept, int64_t parts,
-    int64_t part, int64_t span, dmlops_plan_TopKParams* result) {
-    dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_dimensions(planning, loops, &made_1);
-    result->count = count;
-    result->groupColumns = groups->columns;
-    result->length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
-    result->kept = kept;
-    result->parts = parts;
-    result->partLength = part;
-    result->partSpan = span;
-    result->inputStep = op->input.strides.items[dmlops_item(planning, op->axis, op->input.strides.count)];
-    result->outputValueStep = op->output.strides.items[dmlops_item(planning, op->axis, op->output.strides.count)];
-    result->outputIndexStep = op->indices.strides.items[dmlops_item(planning, op->axis, op->indices.strides.count)];
-    DMLOPS_COPY(&result->dimensions, &made_1);
-    return;
-}
-
-/* The whole line if a group can take it, by more threads if lines are few; otherwise parts. There are more threads than
+/* The threads of a line, more if lines are few, or of a part, if a group cannot take the whole line. They are more than
    elements wanted, so that few pass the bound. */
-DMLOPS_CALLED void dmlops_plan_divide(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t length,
-    int64_t lines, dmlops_plan_Division* result) {
-    int64_t wanted = op->count;
-    int64_t most = dmlops_plan_most_threads(planning, op);
+DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t wanted, int64_t length,
+    int64_t lines, int64_t most) {
     int64_t least = dmlops_max(64, dmlops_min(dmlops_plan_power_of_two(planning,
         dmlops_add(wanted, dmlops_divide(wanted, 2))), most));
-    if (length <= dmlops_multiply(most, 32)) {
-        int64_t sharing = dmlops_plan_power_of_two(planning, dmlops_plan_ceil_div(planning, length, 32));
-        if (dmlops_plan_times(planning, lines, sharing) < 32768) {
-            sharing = dmlops_multiply(2, sharing);
-        }
-        result->threads = dmlops_max(least, dmlops_min(sharing, most));
-        result->parts = 1;
-        result->length = length;
-        return;
+    if (length > dmlops_multiply(most, 32)) {
+        return dmlops_max(least, 256);
     }
-    int64_t threads = dmlops_max(least, 256);
-    int64_t parts = dmlops_plan_ceil_div(planning, length, dmlops_multiply(threads, 16));
-    result->threads = threads;
-    result->parts = parts;
-    result->length = dmlops_plan_ceil_div(planning, length, parts);
-    return;
+    int64_t sharing = dmlops_plan_power_of_two(planning, dmlops_plan_ceil_div(planning, length, 32));
+    if (dmlops_plan_times(planning, lines, sharing) < 32768) {
+        sharing = dmlops_multiply(2, sharing);
+    }
+    return dmlops_max(least, dmlops_min(sharing, most));
 }
 
-/* Lines per group, with `threads` threads each: several only if they are interleaved, and span at most `TOP_K_ABREAST`
-   bytes. */
-DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Loop_16* loops, int64_t threads) {
-    if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
-        loops->items[dmlops_item(planning, -1, loops->count)].strides.count)] != 1) {
-        return 1;
-    }
-    int64_t lines = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines),
-        op->input.bits) <= 256) && (dmlops_multiply(dmlops_multiply(2, lines),
-        threads) <= dmlops_plan_most_threads(planning, op))
-        && (lines < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
-        lines = dmlops_multiply(2, lines);
-    }
-    return lines;
-}
-
-/* Dispatches that select from lines or parts of them, then from what is left, until each line is one part. */
+/* Dispatches of at most that many threads in a group, which select from lines or parts of them, then from what is left,
+   until each line is one part. Of interleaved lines, a group selects from several. */
 DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Loop_16* loops) {
-    int64_t wanted = op->count;
-    int64_t count = dmlops_plan_repeats(planning, loops);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
-    dmlops_out_share(planning);
+    const dmlops_plan_Loop_16* loops, const dmlops_plan_TopKParams* params, int64_t most) {
     dmlops_plan_Buffer nothing;
     nothing.member = -2;
     nothing.entry = 0;
-    dmlops_plan_Buffer source;
-    source = nothing;
-    int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
-    int is_first = 1;
-    int is_last = 0;
-    while (planning->reason == DMLOPS_REASON_NONE && !is_last) {
-        dmlops_plan_Division division;
-        dmlops_plan_divide(planning, op, length, count, &division);
-        is_last = division.parts == 1;
-        int64_t abreast = is_first ? dmlops_plan_lines_abreast(planning, op, loops, division.threads) : 1;
-        int64_t threads = dmlops_multiply(abreast, division.threads);
-        int64_t each = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, count, abreast), division.parts);
+    dmlops_plan_Buffer target;
+    target = nothing;
+    int64_t count = params->count;
+    int64_t length = params->length;
+    int64_t parts = 2;
+    int64_t bytes_abreast = (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning,
+        0, loops->items[dmlops_item(planning, -1, loops->count)].strides.count)] == 1) ? 32 : 0;
+    while (planning->reason == DMLOPS_REASON_NONE && (parts > 1)) {
+        int64_t own = dmlops_plan_selecting_threads(planning, op->count, length, count, most);
+        parts = (length > dmlops_multiply(most, 32)) ? dmlops_plan_ceil_div(planning, length, dmlops_multiply(own, 16))
+            : 1;
+        int64_t part = dmlops_plan_ceil_div(planning, length, parts);
+        int64_t abreast = 1;
+        while (planning->reason == DMLOPS_REASON_NONE
+            && ((dmlops_multiply(dmlops_multiply(2, abreast), op->input.bits) <= dmlops_multiply(8, bytes_abreast))
+            && (dmlops_multiply(dmlops_multiply(2, abreast), own) <= most)
+            && (abreast < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
+            abreast = dmlops_multiply(2, abreast);
+        }
+        int64_t threads = dmlops_multiply(abreast, own);
+        dmlops_plan_Buffer source;
+        source = target;
         dmlops_plan_Groups groups;
-        dmlops_plan_grid(planning, dmlops_plan_times(planning, each, threads), threads, 1, &groups);
-        dmlops_plan_Buffer target;
+        dmlops_plan_grid(planning, dmlops_plan_times(planning,
+            dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, count, abreast), parts), threads), threads, 1,
+            &groups);
         target = nothing;
-        if (!is_last) {
+        if (parts > 1) {
             dmlops_plan_Buffer made_1;
-            dmlops_plan_room_for(planning, op, dmlops_plan_times(planning,
-                dmlops_plan_times(planning, count, division.parts), wanted), &made_1);
+            dmlops_plan_room_for(planning, op, dmlops_plan_times(planning, dmlops_plan_times(planning, count, parts),
+                op->count), &made_1);
             target = made_1;
         }
-        dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), (int64_t)is_first);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
         dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"),
-            dmlops_plan_ceil_div(planning, division.length, division.threads));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("EACH"), (dmlops_multiply(2, wanted) <= division.threads) ? 1 : 2);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
-        dmlops_plan_TopKResources made_2;
-        dmlops_plan_resources(planning, op, &source, &target, &made_2);
-        dmlops_out_read(planning, &made_2.input);
-        dmlops_out_read(planning, &made_2.entries);
-        dmlops_out_write(planning, &made_2.output);
-        dmlops_out_write(planning, &made_2.indices);
-        dmlops_out_write(planning, &made_2.keptEntries);
-        dmlops_plan_TopKParams params;
-        dmlops_plan_params_of(planning, op, loops, count, &groups, wanted, division.parts, division.length, 0, &params);
-        dmlops_plan_TopKParams made_3;
-        made_3 = params;
-        made_3.length = length;
-        dmlops_put_TopKParams(planning, &made_3);
-        dmlops_out_dispatch(planning, &groups, !is_first);
-        source = target;
-        length = dmlops_multiply(division.parts, wanted);
-        is_first = 0;
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_plan_ceil_div(planning, part, own));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("EACH"), (dmlops_multiply(2, op->count) <= own) ? 1 : 2);
+        dmlops_plan_TopKParams made_2;
+        made_2 = *params;
+        made_2.length = length;
+        made_2.parts = parts;
+        made_2.partLength = part;
+        *params = made_2;
+        dmlops_plan_dispatch_top_k(planning, op, params, &source, &target, &groups, threads);
+        length = dmlops_multiply(parts, op->count);
+        bytes_abreast = 0;
     }
 }
 
 /* A dispatch that sorts tiles, and one for each time that the number of runs is halved. */
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_Loop_16* loops, int64_t tile) {
-    int64_t axis = op->axis;
-    int64_t wanted = op->count;
-    int64_t length = op->input.sizes.items[dmlops_item(planning, axis, op->input.sizes.count)];
-    int64_t count = dmlops_plan_repeats(planning, loops);
+    const dmlops_plan_TopKParams* params, int64_t tile) {
+    int64_t count = params->count;
+    int64_t runs = dmlops_plan_ceil_div(planning, params->length, tile);
+    int64_t kept = dmlops_min(op->count, tile);
     int64_t items = dmlops_min(16, tile);
     int64_t threads = dmlops_divide(tile, items);
     while (planning->reason == DMLOPS_REASON_NONE && ((items > 2) && (dmlops_multiply(2, threads) <= 512)
@@ -7546,76 +7497,64 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         threads = dmlops_multiply(2, threads);
     }
     threads = dmlops_max(threads, 64);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 0);
-    dmlops_out_share(planning);
-    int64_t runs = dmlops_plan_ceil_div(planning, length, tile);
-    int64_t kept = dmlops_min(wanted, tile);
-    dmlops_plan_Buffer source;
-    source.member = -2;
-    source.entry = 0;
+    dmlops_plan_Buffer nothing;
+    nothing.member = -2;
+    nothing.entry = 0;
     dmlops_plan_Buffer target;
-    target.member = -2;
-    target.entry = 0;
+    target = nothing;
+    dmlops_plan_Buffer spare;
+    spare = nothing;
     if (runs > 1) {
         int64_t room = dmlops_plan_times(planning, count,
             dmlops_plan_times(planning, dmlops_plan_power_of_two(planning, runs), kept));
         dmlops_plan_Buffer made_1;
         dmlops_plan_room_for(planning, op, room, &made_1);
-        source = made_1;
+        target = made_1;
         dmlops_plan_Buffer made_2;
         dmlops_plan_room_for(planning, op, room, &made_2);
-        target = made_2;
+        spare = made_2;
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)(runs == 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE"), tile);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
-    dmlops_plan_TopKResources made_3;
-    dmlops_plan_resources(planning, op, &source, &target, &made_3);
-    dmlops_out_read(planning, &made_3.input);
-    dmlops_out_read(planning, &made_3.entries);
-    dmlops_out_write(planning, &made_3.output);
-    dmlops_out_write(planning, &made_3.indices);
-    dmlops_out_write(planning, &made_3.keptEntries);
     int64_t tiles = dmlops_plan_times(planning, count, runs);
+    int64_t span = tile;
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_plan_times(planning, tiles, dmlops_divide(tile, items)), threads, 1, &groups);
-    dmlops_plan_TopKParams made_4;
-    dmlops_plan_params_of(planning, op, loops, tiles, &groups, kept, runs, 0, 0, &made_4);
-    dmlops_put_TopKParams(planning, &made_4);
-    dmlops_out_dispatch(planning, &groups, 0);
-    int64_t span = tile;
+    dmlops_plan_TopKParams made_3;
+    made_3 = *params;
+    made_3.count = tiles;
+    made_3.kept = kept;
+    made_3.parts = runs;
+    *params = made_3;
+    dmlops_plan_dispatch_top_k(planning, op, params, &nothing, &target, &groups, threads);
     int64_t block = dmlops_divide(tile, 2);
     while (planning->reason == DMLOPS_REASON_NONE && (runs > 1)) {
-        dmlops_plan_Buffer previous;
-        previous = source;
-        source = target;
-        target = previous;
         int64_t run = kept;
-        kept = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t blocks = dmlops_plan_times(planning,
-            dmlops_plan_times(planning, count, dmlops_plan_ceil_div(planning, runs, 2)),
+        int64_t pairs = dmlops_plan_ceil_div(planning, runs, 2);
+        dmlops_plan_Buffer source;
+        source = target;
+        kept = dmlops_min(op->count, dmlops_multiply(2, span));
+        int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, count, pairs),
             dmlops_plan_ceil_div(planning, kept, block));
-        dmlops_plan_Groups made_5;
-        dmlops_plan_grid(planning, dmlops_plan_times(planning, blocks, block), block, 1, &made_5);
-        groups = made_5;
-        dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), 0);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)(runs == 2));
+        dmlops_plan_Groups made_4;
+        dmlops_plan_grid(planning, dmlops_plan_times(planning, blocks, block), block, 1, &made_4);
+        groups = made_4;
         dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_divide(block, items));
-        dmlops_plan_TopKResources made_6;
-        dmlops_plan_resources(planning, op, &source, &target, &made_6);
-        dmlops_out_read(planning, &made_6.input);
-        dmlops_out_read(planning, &made_6.entries);
-        dmlops_out_write(planning, &made_6.output);
-        dmlops_out_write(planning, &made_6.indices);
-        dmlops_out_write(planning, &made_6.keptEntries);
-        dmlops_plan_TopKParams made_7;
-        dmlops_plan_params_of(planning, op, loops, blocks, &groups, kept, runs, run, span, &made_7);
-        dmlops_put_TopKParams(planning, &made_7);
-        dmlops_out_dispatch(planning, &groups, 1);
-        runs = dmlops_plan_ceil_div(planning, runs, 2);
+        target = spare;
+        if (pairs == 1) {
+            target = nothing;
+        }
+        dmlops_plan_TopKParams made_5;
+        made_5 = *params;
+        made_5.count = blocks;
+        made_5.kept = kept;
+        made_5.parts = runs;
+        made_5.partLength = run;
+        made_5.partSpan = span;
+        *params = made_5;
+        dmlops_plan_dispatch_top_k(planning, op, params, &source, &target, &groups, dmlops_divide(block, items));
+        spare = source;
+        runs = pairs;
         span = dmlops_multiply(2, span);
     }
 }

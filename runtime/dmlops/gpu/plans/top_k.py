@@ -24,9 +24,7 @@ from .tensors import take_tensors
 TOP_K_SHORTEST = 128  # NVIDIA H200: selecting from lines of 128 has 0.5 to 1.8, of 256 and 512 1.5 to 3.1
 "elements of a line up to which it is sorted even if few are wanted"
 TOP_K_SELECTED = 16  # NVIDIA H200: sorting is at 0.3 to 0.7 with 32 and 64, at 1.38 with 10 of float16
-"elements of a line per element wanted from which selecting beats sorting the line at once"
-TOP_K_REDUCED = 4  # NVIDIA H200: 1 at 1.00, 32 at 0.53 to 1.00
-"the same where a line is too long for that"
+"elements of a line per element wanted from which selecting beats sorting"
 TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
 "elements that a thread reads when selecting, at most"
 TOP_K_PART_ITEMS = 16  # NVIDIA H200: 32 at 0.88 for a line of 2**24
@@ -86,179 +84,127 @@ class TopKParams(NamedTuple):
     "outermost first"
 
 
-class Division(NamedTuple):
-    """The division of lines to select from: threads per part, parts of a line, and elements of a part."""
-
-    threads: int
-    parts: int
-    length: int
-
-
 def plan_top_k(out: Planning, op: TopK) -> None:
     """Selects where few elements of a line are wanted, else sorts."""
     take_tensors(out, [op.input, op.output, op.indices], 1)
-    bits, length = op.input.bits, op.input.sizes[op.axis]
-    out.define("LARGEST", int(op.largest))
-    out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
-    out.define_text("ELEMENT_TYPE", op.input.type_name)
+    length, key_words = op.input.sizes[op.axis], 2 if op.input.bits == 64 else 1
     loops = across([op.input, op.output, op.indices], op.axis)
-    out.define("RANK", len(loops))
-    tile = TILE_BYTES // key_bytes(op)
-    reduced = TOP_K_SELECTED if length <= tile else TOP_K_REDUCED
-    if length > TOP_K_SHORTEST and op.count * reduced <= length and op.count <= most_threads(op):
-        select(out, op, loops)
-    else:
-        sort(out, op, loops, min(power_of_two(max(length, 2)), tile))
-
-
-def key_bytes(op: TopK) -> int:
-    return 8 if op.input.bits == 64 else 4
-
-
-def most_threads(op: TopK) -> int:
-    """The threads of a selecting group, at most."""
-    return TOP_K_MOST_THREADS // 2 if op.input.bits == 64 else TOP_K_MOST_THREADS
-
-
-def room_for(out: Planning, op: TopK, entries: int) -> Buffer:
-    """Scratch for so many entries: keys with positions, padded to whole keys."""
-    return out.scratch(2 * key_bytes(op) * entries)
-
-
-def resources(op: TopK, source: Buffer, target: Buffer) -> TopKResources:
-    """A dispatch's resources."""
-    return TopKResources(
-        input=op.input.buffer,
-        entries=source,
-        output=op.output.buffer,
-        indices=op.indices.buffer,
-        keptEntries=target,
-    )
-
-
-def params_of(
-    op: TopK, loops: Loops, count: int, groups: Groups, kept: int, parts: int, part: int, span: int
-) -> TopKParams:
-    """A dispatch's constants, for whole lines."""
-    return TopKParams(
-        count,
-        groups.columns,
-        op.input.sizes[op.axis],
-        kept,
-        parts,
-        part,
-        span,
+    params = TopKParams(
+        repeats(loops),
+        0,
+        length,
+        op.count,
+        1,
+        length,
+        0,
         op.input.strides[op.axis],
         op.output.strides[op.axis],
         op.indices.strides[op.axis],
         dimensions(loops),
     )
-
-
-def divide(op: TopK, length: int, lines: int) -> Division:
-    """The whole line if a group can take it, by more threads if lines are few; otherwise parts. There are
-    more threads than elements wanted, so that few pass the bound."""
-    wanted, most = op.count, most_threads(op)
-    least = max(TOP_K_LEAST_THREADS, min(power_of_two(wanted + wanted // 2), most))
-    if length <= most * TOP_K_ITEMS:
-        sharing = power_of_two(ceil_div(length, TOP_K_ITEMS))
-        if times(lines, sharing) < SATURATING_THREADS:
-            sharing = 2 * sharing
-        return Division(max(least, min(sharing, most)), 1, length)
-    threads = max(least, TOP_K_PART_THREADS)
-    parts = ceil_div(length, threads * TOP_K_PART_ITEMS)
-    return Division(threads, parts, ceil_div(length, parts))
-
-
-def lines_abreast(op: TopK, loops: Loops, threads: int) -> int:
-    """Lines per group, with `threads` threads each: several only if they are interleaved, and span at most
-    `TOP_K_ABREAST` bytes."""
-    if loops[-1].strides[0] != 1:
-        return 1
-    lines = 1
-    while (
-        2 * lines * op.input.bits <= 8 * TOP_K_ABREAST
-        and 2 * lines * threads <= most_threads(op)
-        and lines < loops[-1].size
-    ):
-        lines = 2 * lines
-    return lines
-
-
-def select(out: Planning, op: TopK, loops: Loops) -> None:
-    """Dispatches that select from lines or parts of them, then from what is left, until each line is one
-    part."""
-    wanted, count = op.count, repeats(loops)
-    out.define("SELECTS", 1)
+    most = TOP_K_MOST_THREADS // key_words
+    selects = length > TOP_K_SHORTEST and op.count * TOP_K_SELECTED <= length and op.count <= most
+    out.define("LARGEST", int(op.largest))
+    out.define_text("KEY", "uint64_t" if key_words == 2 else "uint")
+    out.define_text("ELEMENT_TYPE", op.input.type_name)
+    out.define("RANK", len(loops))
+    out.define("SELECTS", int(selects))
     out.share()
+    if selects:
+        select(out, op, loops, params, most)
+    else:
+        sort(out, op, params, min(power_of_two(max(length, 2)), TILE_BYTES // (4 * key_words)))
+
+
+def room_for(out: Planning, op: TopK, entries: int) -> Buffer:
+    """Scratch for so many entries: keys with positions, padded to whole keys."""
+    return out.scratch((16 if op.input.bits == 64 else 8) * entries)
+
+
+def dispatch_top_k(
+    out: Planning, op: TopK, params: TopKParams, source: Buffer, target: Buffer, groups: Groups, threads: int
+) -> None:
+    """A dispatch that reads elements, unless it has a source, and writes outputs, unless it has a target."""
+    is_first, is_last = source.member == PLACEHOLDER, target.member == PLACEHOLDER
+    out.define("FIRST", int(is_first))
+    out.define("LAST", int(is_last))
+    out.define("NUM_THREADS", threads)
+    out.bind(TopKResources(op.input.buffer, source, op.output.buffer, op.indices.buffer, target))
+    out.dispatch(params._replace(groupColumns=groups.columns), groups, not is_first)
+
+
+def selecting_threads(wanted: int, length: int, lines: int, most: int) -> int:
+    """The threads of a line, more if lines are few, or of a part, if a group cannot take the whole line. They
+    are more than elements wanted, so that few pass the bound."""
+    least = max(TOP_K_LEAST_THREADS, min(power_of_two(wanted + wanted // 2), most))
+    if length > most * TOP_K_ITEMS:
+        return max(least, TOP_K_PART_THREADS)
+    sharing = power_of_two(ceil_div(length, TOP_K_ITEMS))
+    if times(lines, sharing) < SATURATING_THREADS:
+        sharing = 2 * sharing
+    return max(least, min(sharing, most))
+
+
+def select(out: Planning, op: TopK, loops: Loops, params: TopKParams, most: int) -> None:
+    """Dispatches of at most that many threads in a group, which select from lines or parts of them, then from
+    what is left, until each line is one part. Of interleaved lines, a group selects from several."""
     nothing = Buffer(PLACEHOLDER, 0)
-    source, length = nothing, op.input.sizes[op.axis]
-    is_first, is_last = True, False
-    while not is_last:
-        division = divide(op, length, count)
-        is_last = division.parts == 1
-        abreast = lines_abreast(op, loops, division.threads) if is_first else 1
-        threads = abreast * division.threads
-        each = times(ceil_div(count, abreast), division.parts)
-        groups = grid(out, times(each, threads), threads, 1)
+    target, count, length, parts = nothing, params.count, params.length, 2
+    bytes_abreast = TOP_K_ABREAST if loops[-1].strides[0] == 1 else 0
+    while parts > 1:
+        own = selecting_threads(op.count, length, count, most)
+        parts = ceil_div(length, own * TOP_K_PART_ITEMS) if length > most * TOP_K_ITEMS else 1
+        part, abreast = ceil_div(length, parts), 1
+        while (
+            2 * abreast * op.input.bits <= 8 * bytes_abreast
+            and 2 * abreast * own <= most
+            and abreast < loops[-1].size
+        ):
+            abreast = 2 * abreast
+        threads, source = abreast * own, target
+        groups = grid(out, times(times(ceil_div(count, abreast), parts), threads), threads, 1)
         target = nothing
-        if not is_last:
-            target = room_for(out, op, times(times(count, division.parts), wanted))
-        out.define("FIRST", int(is_first))
-        out.define("LAST", int(is_last))
+        if parts > 1:
+            target = room_for(out, op, times(times(count, parts), op.count))
         out.define("LINES", abreast)
-        out.define("ITEMS", ceil_div(division.length, division.threads))
-        out.define("EACH", 1 if 2 * wanted <= division.threads else 2)
-        out.define("NUM_THREADS", threads)
-        out.bind(resources(op, source, target))
-        params = params_of(op, loops, count, groups, wanted, division.parts, division.length, 0)
-        out.dispatch(params._replace(length=length), groups, not is_first)
-        source, length, is_first = target, division.parts * wanted, False
+        out.define("ITEMS", ceil_div(part, own))
+        out.define("EACH", 1 if 2 * op.count <= own else 2)
+        params = params._replace(length=length, parts=parts, partLength=part)
+        dispatch_top_k(out, op, params, source, target, groups, threads)
+        length, bytes_abreast = parts * op.count, 0
 
 
-def sort(out: Planning, op: TopK, loops: Loops, tile: int) -> None:
+def sort(out: Planning, op: TopK, params: TopKParams, tile: int) -> None:
     """A dispatch that sorts tiles, and one for each time that the number of runs is halved."""
-    axis, wanted = op.axis, op.count
-    length, count = op.input.sizes[axis], repeats(loops)
+    count, runs, kept = params.count, ceil_div(params.length, tile), min(op.count, tile)
     items = min(TOP_K_SORTED_ITEMS, tile)
     threads = tile // items
     while items > 2 and 2 * threads <= TOP_K_MOST_THREADS and times(count, threads) < SATURATING_THREADS:
         items, threads = items // 2, 2 * threads
     threads = max(threads, TOP_K_LEAST_THREADS)
-    out.define("SELECTS", 0)
-    out.share()
-
-    runs, kept = ceil_div(length, tile), min(wanted, tile)
-    source, target = Buffer(PLACEHOLDER, 0), Buffer(PLACEHOLDER, 0)
+    nothing = Buffer(PLACEHOLDER, 0)
+    target, spare = nothing, nothing
     if runs > 1:  # room for the runs in either, however often they are merged
         room = times(count, times(power_of_two(runs), kept))
-        source, target = room_for(out, op, room), room_for(out, op, room)
-    out.define("FIRST", 1)
-    out.define("LAST", int(runs == 1))
+        target, spare = room_for(out, op, room), room_for(out, op, room)
     out.define("ITEMS", items)
     out.define("TILE", tile)
-    out.define("NUM_THREADS", threads)
-    out.bind(resources(op, source, target))
-    tiles = times(count, runs)
+    tiles, span = times(count, runs), tile
     groups = grid(out, times(tiles, tile // items), threads, 1)
-    out.dispatch(params_of(op, loops, tiles, groups, kept, runs, 0, 0), groups, False)
+    params = params._replace(count=tiles, kept=kept, parts=runs)
+    dispatch_top_k(out, op, params, nothing, target, groups, threads)
 
-    span, block = (
-        tile,
-        tile // 2,
-    )  # elements of a line that a run comes from, and of a run that a group merges
+    block = tile // 2  # elements of a run that a group merges
     while runs > 1:
-        previous = source
-        source = target
-        target = previous
-        run = kept
-        kept = min(wanted, 2 * span)
-        blocks = times(times(count, ceil_div(runs, 2)), ceil_div(kept, block))
+        run, pairs, source = kept, ceil_div(runs, 2), target
+        kept = min(op.count, 2 * span)
+        blocks = times(times(count, pairs), ceil_div(kept, block))
         groups = grid(out, times(blocks, block), block, 1)
-        out.define("FIRST", 0)
-        out.define("LAST", int(runs == 2))
         out.define("ITEMS", items)
-        out.define("NUM_THREADS", block // items)
-        out.bind(resources(op, source, target))
-        out.dispatch(params_of(op, loops, blocks, groups, kept, runs, run, span), groups, True)
-        runs, span = ceil_div(runs, 2), 2 * span
+        target = spare
+        if pairs == 1:
+            target = nothing
+        params = params._replace(count=blocks, kept=kept, parts=runs, partLength=run, partSpan=span)
+        dispatch_top_k(out, op, params, source, target, groups, block // items)
+        spare = source
+        runs, span = pairs, 2 * span
