@@ -888,7 +888,7 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 [[vk::ext_instruction(61)]] uint LoadWord([[vk::ext_reference]] uint from, [[vk::ext_literal]] uint operands);
 
-// Shared memory: a tile of weights and one of factors, with a line for each row or column, then where these lines start
+// Shared memory: a tile of weights and one of factors, with a line for each row or column, and where these lines start
 // in memory. After the k-loop, the waves' sums replace the tiles, stored by column.
 static const uint stepDepth = TILE_DEPTH, matrixProducts = 16, tileRows = (SUMS * SUM_ROWS + 15) / 16 * 16;
 static const uint waveCount = NUM_THREADS / 32, wavesAcross = TILE_COLUMNS / OWN_COLUMNS,
@@ -898,11 +898,9 @@ static const uint wavesDeep = waveCount / (wavesAcross * wavesDown);  // waves t
 static const uint eights = TILE_DEPTH / 8, leftPitch = eights + 1, rightPitch = leftPitch;
 static const uint rightStart = tileRows * leftPitch, tileEnd = rightStart + TILE_COLUMNS * rightPitch;
 static const uint sumsDown = 4, sumPitch = OWN_ROWS / 4 + 1;
-static const uint sumsEnd = waveCount * OWN_COLUMNS * sumPitch, positionsStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
-static const uint elements = SUM_ROWS * TILE_COLUMNS, sharers = NUM_THREADS;  // of the group
-static const uint readsStart = tileRows;
-groupshared uint4 tiles[positionsStart + (tileRows + TILE_COLUMNS + 3) / 4];
-#define PositionOf(line) tiles[positionsStart + (line) / 4][(line) % 4]
+static const uint sumsEnd = waveCount * OWN_COLUMNS * sumPitch;
+groupshared uint4 tiles[tileEnd > sumsEnd ? tileEnd : sumsEnd];
+groupshared uint positions[tileRows + TILE_COLUMNS];
 
 static const uint totalsDown = OWN_ROWS / 16, totalsAcross = OWN_COLUMNS / 16;
 // tiles prefetched into registers, as these allow
@@ -953,12 +951,10 @@ void PutTotals(SumMatrix totals[totalsDown][totalsAcross])
     GroupBarrier();
 }
 
-uint2 PlaceOf(uint element) { return uint2(element % SUM_ROWS, element / SUM_ROWS); }
-
 // Adds up the sums of the waves that share it
-float Sum(uint number, uint element)
+float Sum(uint number, uint down, uint column)
 {
-    const uint row = number * SUM_ROWS + element % SUM_ROWS, column = element / SUM_ROWS;
+    const uint row = number * SUM_ROWS + down;
     float total = 0;
     [unroll]
     for (uint deep = 0; deep < wavesDeep; deep++)
@@ -975,7 +971,7 @@ static const uint weightLoads = (tileRows * eights + NUM_THREADS - 1) / NUM_THRE
 static const uint lineLoads = weightLoads + (TILE_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
 typedef uint4 LineVector;
 #define Ahead(next, step) next[step]
-#define LINES_END(i) (i < weightLoads ? SUMS * SUM_ROWS : readsStart + TILE_COLUMNS)
+#define LINES_END(i) (i < weightLoads ? SUMS * SUM_ROWS : tileRows + TILE_COLUMNS)
 
 struct LineReader
 {
@@ -986,7 +982,7 @@ struct LineReader
 uint2 OwnVector(uint thread, uint i)
 {
     const uint number = thread + (i < weightLoads ? i : i - weightLoads) * NUM_THREADS;
-    return uint2(number / eights + (i < weightLoads ? 0 : readsStart), number % eights);
+    return uint2(number / eights + (i < weightLoads ? 0 : tileRows), number % eights);
 }
 
 LineReader OpenLine(uint thread)
@@ -994,7 +990,7 @@ LineReader OpenLine(uint thread)
     LineReader reader;
     [unroll]
     for (uint i = 0; i < lineLoads; i++)
-        reader.from[i] = LoadWord(PositionOf(min(OwnVector(thread, i).x, LINES_END(i) - 1)), NON_PRIVATE);
+        reader.from[i] = LoadWord(positions[min(OwnVector(thread, i).x, LINES_END(i) - 1)], NON_PRIVATE);
     return reader;
 }
 
@@ -1032,28 +1028,22 @@ static const uint wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = SUM_ROWS
 static const uint REDUCTION_THREADS = NUM_THREADS / (wavesAcross * wavesDown);
 static const uint threadRows = SUMS * OWN_ROWS, threadColumns = OWN_COLUMNS, TOTALS = threadRows * threadColumns;
 static const uint threadStep = TILE_DEPTH / REDUCTION_THREADS, threadLoads = threadStep / SUM_VECTOR;
-// of a wave, and the threads that share them
-static const uint elements = OWN_ROWS * OWN_COLUMNS, sharers = REDUCTION_THREADS;
-static const uint readsStart = SUMS * SUM_ROWS;
+static const uint tileRows = SUMS * SUM_ROWS;
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
-#define PositionOf(line) positions[line]
 
 typedef vector<float, SUM_VECTOR> LaneVector;
 static uint wave, lane;
 // exchange between threads, then their sums
 groupshared float held[(TOTALS / 2 > SUMS ? TOTALS / 2 : SUMS) * NUM_THREADS];
-groupshared uint positions[readsStart + TILE_COLUMNS];  // where weights and factors start
+groupshared uint positions[tileRows + TILE_COLUMNS];  // where weights and factors start
 
-uint2 PlaceOf(uint element)
+float Sum(uint number, uint row, uint column)
 {
-    return uint2(wave / wavesAcross * OWN_ROWS + element % OWN_ROWS,
-        wave % wavesAcross * OWN_COLUMNS + element / OWN_ROWS);
-}
-
-float Sum(uint number, uint element)
-{
-    return held[(element / REDUCTION_THREADS * SUMS + number) * NUM_THREADS + wave * REDUCTION_THREADS + lane];
+    const uint own = row % OWN_ROWS + column % OWN_COLUMNS * OWN_ROWS,
+        of = row / OWN_ROWS * wavesAcross + column / OWN_COLUMNS;
+    return held[(own / REDUCTION_THREADS * SUMS + number) * NUM_THREADS + of * REDUCTION_THREADS
+        + own % REDUCTION_THREADS];
 }
 
 // What a thread loads at once: both factors for its rows and columns, zero beyond the last product
@@ -1137,22 +1127,22 @@ void Locate(uint n, List at)
 {
     if (n < SUM_ROWS)
     {
-        StoreWord(PositionOf(0 * SUM_ROWS + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1), Entry(at, 3), 0), 0, 4),
+        StoreWord(positions[0 * SUM_ROWS + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1), Entry(at, 3), 0), 0, 4),
             weightSizes, WEIGHT_SIZES_LENGTH), weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
     }
     if (n < TILE_COLUMNS)
-        StoreWord(PositionOf(readsStart + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 0), Entry(at, 2), 0), 0, 4),
+        StoreWord(positions[tileRows + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 0), Entry(at, 2), 0), 0, 4),
             inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
 }
 
 void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
 
-// Computes and writes an element of the block, given its number
-void FinishElement(List at, uint element)
+// Computes and writes an element, given where in the block it is
+void FinishElement(List at, uint2 place)
 {
     const uint number = (uint)RavelIndex(Clamped(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH),
         ListOf(keptInputProjectionSizes[0], keptInputProjectionSizes[1], KEPT_INPUT_PROJECTION_SIZES_LENGTH));
-    total0 = Sum(0, element);
+    total0 = Sum(0, place.x, place.y);
     const float InputProjection = total0 + read0;
     WriteKeptInputProjection(number, InputProjection);
 }
@@ -1162,21 +1152,21 @@ void Locate(uint n, List at)
 {
     if (n < SUM_ROWS)
     {
-        StoreWord(PositionOf(0 * SUM_ROWS + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
+        StoreWord(positions[0 * SUM_ROWS + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
             RavelIndex(ListOf(int4(0, Entry(at, 3), 0, 0), 0, 2), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0),
             0, 4), recurrenceSizes, RECURRENCE_SIZES_LENGTH), recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-        StoreWord(PositionOf(1 * SUM_ROWS + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
+        StoreWord(positions[1 * SUM_ROWS + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
             RavelIndex(ListOf(int4(2, Entry(at, 3), 0, 0), 0, 2), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0),
             0, 4), recurrenceSizes, RECURRENCE_SIZES_LENGTH), recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-        StoreWord(PositionOf(2 * SUM_ROWS + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
+        StoreWord(positions[2 * SUM_ROWS + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
             RavelIndex(ListOf(int4(3, Entry(at, 3), 0, 0), 0, 2), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0),
             0, 4), recurrenceSizes, RECURRENCE_SIZES_LENGTH), recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-        StoreWord(PositionOf(3 * SUM_ROWS + n), OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
+        StoreWord(positions[3 * SUM_ROWS + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
             RavelIndex(ListOf(int4(1, Entry(at, 3), 0, 0), 0, 2), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0),
             0, 4), recurrenceSizes, RECURRENCE_SIZES_LENGTH), recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
     }
     if (n < TILE_COLUMNS)
-        StoreWord(PositionOf(readsStart + n), PositionInKeptHidden(ListOf(int4(Entry(at, 0) - 1, Entry(at, 1),
+        StoreWord(positions[tileRows + n], PositionInKeptHidden(ListOf(int4(Entry(at, 0) - 1, Entry(at, 1),
             Entry(at, 2), 0), 0, 4)), NON_PRIVATE);
 }
 
@@ -1196,15 +1186,15 @@ void Read(List at)
     read11 = HiddenPrevious(at);
 }
 
-// Computes and writes an element of the block, given its number
-void FinishElement(List at, uint element)
+// Computes and writes an element, given where in the block it is
+void FinishElement(List at, uint2 place)
 {
     const uint number = (uint)RavelIndex(Clamped(at, keptCellSizes, KEPT_CELL_SIZES_LENGTH),
         ListOf(keptCellSizes[0], keptCellSizes[1], KEPT_CELL_SIZES_LENGTH));
-    total0 = Sum(0, element);
-    total1 = Sum(1, element);
-    total2 = Sum(2, element);
-    total3 = Sum(3, element);
+    total0 = Sum(0, place.x, place.y);
+    total1 = Sum(1, place.x, place.y);
+    total2 = Sum(2, place.x, place.y);
+    total3 = Sum(3, place.x, place.y);
     const float Cell = CellChoice(at);
     WriteKeptCell(number, Cell);
     const float Hidden = HiddenChoice(at, Cell);
@@ -1219,6 +1209,7 @@ void FinishElement(List at, uint element)
 #endif
 
 static const uint3 BLOCK = uint3(SUM_ROWS, TILE_COLUMNS, 1);
+static const uint elements = SUM_ROWS * TILE_COLUMNS;
 
 // Computes a block of rows and columns: first the sums of products, then, from these, whole elements.
 void AddUpStep(uint item, uint thread, uint step)
@@ -1243,10 +1234,9 @@ void AddUpStep(uint item, uint thread, uint step)
 
     // Elements' other operands are loaded while sums accumulate, if a thread has one element at most. Waves without
     // elements would only delay the others.
-    const uint own = COOPERATIVE_MATRIX ? thread : lane;
-    const bool isOneEach = elements <= sharers;
-    if (isOneEach && hasProducts && own < elements)
-        Read(CoordinateOf(step, min(top + uint3(PlaceOf(own), 0), last)));
+    const bool isOneEach = elements <= NUM_THREADS;
+    if (isOneEach && hasProducts && thread < elements)
+        Read(CoordinateOf(step, min(top + uint3(thread % SUM_ROWS, thread / SUM_ROWS, 0), last)));
 
     const uint end = hasProducts ? WEIGHTS_DEPTH : 0;
 #if COOPERATIVE_MATRIX
@@ -1295,7 +1285,7 @@ void AddUpStep(uint item, uint thread, uint step)
         from[n] = positions[n % SUMS * SUM_ROWS + wave / wavesAcross * OWN_ROWS + n / SUMS];
     [unroll]
     for (n = 0; n < threadColumns; n++)
-        from[threadRows + n] = positions[readsStart + wave % wavesAcross * OWN_COLUMNS + n];
+        from[threadRows + n] = positions[tileRows + wave % wavesAcross * OWN_COLUMNS + n];
     const uint begin = lane * SUM_VECTOR;    float totals[threadRows * threadColumns];
     uint y, e, i;
     [unroll]
@@ -1361,20 +1351,21 @@ void AddUpStep(uint item, uint thread, uint step)
     }
     GroupBarrier();
     [unroll]
-    for (i = 0; i < SUMS * ((elements + REDUCTION_THREADS - 1) / REDUCTION_THREADS); i++)
+    for (i = 0; i < SUMS * ((OWN_ROWS * OWN_COLUMNS + REDUCTION_THREADS - 1) / REDUCTION_THREADS); i++)
         held[i * NUM_THREADS + thread] = totals[i];
+    GroupBarrier();
 #endif
 
     [loop]
-    for (n = own; n < elements; n += sharers)
+    for (n = thread; n < elements; n += NUM_THREADS)
     {
-        const uint3 position = top + uint3(PlaceOf(n), 0);
-        if (all(position < extents))
+        const uint3 place = uint3(n % SUM_ROWS, n / SUM_ROWS, 0);
+        if (all(top + place < extents))
         {
-            const List at = CoordinateOf(step, position);
+            const List at = CoordinateOf(step, top + place);
             if (!isOneEach && hasProducts)
                 Read(at);
-            FinishElement(at, n);
+            FinishElement(at, place.xy);
         }
     }
 }
