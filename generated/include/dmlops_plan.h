@@ -6221,28 +6221,18 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short. Where
-   elements are read again, splitting takes another dispatch, and pays only for longer and fewer rows. */
+/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short, since
+   parts take another dispatch. */
 DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowShape* rows) {
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, rows, rows->extent, &sharing);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
-    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent,
-        dmlops_multiply(dmlops_multiply(sharing.lanes, sharing.unroll), 1024));
     int64_t lanes = dmlops_plan_most_lanes(planning, rows);
-    int64_t most = dmlops_multiply(lanes, sharing.unroll);
-    int64_t least = rows->is_across ? most : dmlops_multiply(128, sharing.unroll);
-    int64_t enough = rows->is_reread ? 132 : 512;
-    int64_t long_ = rows->is_reread ? 20 : 12;
-    if ((rows->extent > dmlops_multiply(lanes, long_)) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
-            dmlops_plan_ceil_div(planning, rows->extent, least)), parts);
-    }
-    if (parts == 1) {
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
+    if ((rows->extent <= dmlops_multiply(lanes, 20)) || (groups >= 512)) {
         return rows->extent;
     }
-    int64_t size = dmlops_plan_ceil_div(planning, rows->extent, parts);
-    int64_t step = (size > most) ? most : least;
+    int64_t size = dmlops_plan_ceil_div(planning, rows->extent, dmlops_plan_ceil_div(planning, 512, groups));
+    int64_t step = (size > dmlops_multiply(lanes, sharing.unroll)) ? dmlops_multiply(lanes, sharing.unroll) : lanes;
     return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .loops import ELEMENTWISE_BUSY, MULTIPROCESSORS, SATURATING_THREADS, ceil_div, power_of_two, times
+from .loops import ELEMENTWISE_BUSY, SATURATING_THREADS, ceil_div, power_of_two, times
 
 REDUCTION_LEAST_THREADS = 128  # NVIDIA H200: 32 at 1.01, 64 at 1.00, 256 at 0.96
 "threads in a group, at least"
@@ -14,14 +14,10 @@ REDUCTION_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
 "vectors that a thread has in flight, at most"
 REDUCTION_NEIGHBORS = 16  # NVIDIA H200: 8 at 0.97 to 1.01, 32 at 0.90 to 1.02
 "adjacent rows whose elements are loaded together"
-REDUCTION_LONG = 12  # NVIDIA H200: rows of 16 are 1.25 to 1.7 times as fast split
+REDUCTION_LONG = 20  # NVIDIA H200: 16 at 0.85 to 0.93, 32 at 0.95 to 1.24
 "vectors that each thread of the largest group takes of a row, at most, if it is not split"
-REDUCTION_REREAD_LONG = 20  # NVIDIA H200: split, rows of 20 are at 0.81 to 0.93, 32 at 0.95 to 1.24
-"the same where elements are read again"
 REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
-"groups that saturate a GPU; with fewer, rows are split into parts"
-
-MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
+"groups that saturate a GPU; with fewer, long rows are split into parts"
 
 
 class RowShape(NamedTuple):
@@ -79,20 +75,11 @@ def shared(rows: RowShape, extent: int) -> Sharing:
 
 def part_extent(rows: RowShape) -> int:
     """The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are
-    short. Where elements are read again, splitting takes another dispatch, and pays only for longer and fewer
-    rows."""
-    sharing = shared(rows, rows.extent)
+    short, since parts take another dispatch."""
+    sharing, lanes = shared(rows, rows.extent), most_lanes(rows)
     groups = ceil_div(rows.number * sharing.lanes, sharing.threads)
-    parts = ceil_div(rows.extent, sharing.lanes * sharing.unroll * MAX_BLOCKS)
-    lanes = most_lanes(rows)
-    most = lanes * sharing.unroll
-    least = most if rows.is_across else REDUCTION_LEAST_THREADS * sharing.unroll
-    enough = MULTIPROCESSORS if rows.is_reread else REDUCTION_GROUPS
-    long = REDUCTION_REREAD_LONG if rows.is_reread else REDUCTION_LONG
-    if rows.extent > lanes * long and groups < enough:
-        parts = max(min(ceil_div(REDUCTION_GROUPS, groups), ceil_div(rows.extent, least)), parts)
-    if parts == 1:
+    if rows.extent <= lanes * REDUCTION_LONG or groups >= REDUCTION_GROUPS:
         return rows.extent
-    size = ceil_div(rows.extent, parts)
-    step = most if size > most else least
+    size = ceil_div(rows.extent, ceil_div(REDUCTION_GROUPS, groups))
+    step = lanes * sharing.unroll if size > lanes * sharing.unroll else lanes
     return ceil_div(size, step) * step
