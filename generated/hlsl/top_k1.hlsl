@@ -25,7 +25,7 @@
 //   LARGEST    1 for the greatest elements first, 0 for the least first
 //   KEY        type of a key: uint64_t for 64-bit elements, else uint
 //   ELEMENT_TYPE  the data type by which elements are ordered
-//   ITEMS      elements per thread
+//   ITEMS      elements per thread, where they are read
 //   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
 //   EACH       with SELECTS: entries in shared memory per thread, 1 or 2; at least 2 * `kept` for each line
 //   TILE       where tiles are sorted: elements of a tile, a power of two; at least ITEMS, which is a power of two too
@@ -33,8 +33,8 @@
 //   NUM_THREADS  threads in a group, a power of two; with SELECTS at least LINES * `kept`; where tiles are sorted,
 //              NUM_THREADS * ITEMS is at least TILE
 //
-// Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; enough for their threads
-// to cover `count` tiles; or one for each of `count` blocks of NUM_THREADS * ITEMS elements of merged runs.
+// Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; or enough for their
+// threads to cover `count` tiles, or entries of runs.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
 // significand; the type it is computed in; its least and greatest value
@@ -89,7 +89,7 @@ struct Entry
 [[vk::binding(4, 0)]] RWStructuredBuffer<Entry> keptEntries : register(u2);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    uint count;  // lines to select from, tiles to sort, or blocks of merged runs to write
+    uint count;  // lines to select from, tiles to sort, or entries of runs to be merged
     uint groupColumns;  // thread groups along x
     uint length;  // of a line; after a selection, what is left of it
     uint kept;  // elements that are kept of each part, tile or pair of runs, at most
@@ -362,22 +362,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     keptEntries[(lineNumber * parts + part) * kept + lane] = entry;
 #endif
 }
-#else
+#elif FIRST
 static const uint BLOCK = NUM_THREADS * ITEMS;  // elements of a group
 groupshared KEY memory[BLOCK];
 
 // Where a slot of the group's memory lies: threads that access slots ITEMS apart access different banks.
 uint Swizzled(uint slot) { return (slot ^ (slot / 32 % 32)) % BLOCK; }
 
-// Merges two sorted sequences in the group's memory: `left` elements from slot `start` on, `right` from `middle` on.
-// The thread finds ITEMS elements of the result, from number `diagonal` on, and their slots. A binary search finds how
-// many elements of the first sequence come before these (Odeh et al. 2012, "Merge path"). Of equal elements, those of
-// the first sequence come first.
-void Merge(uint start, uint left, uint middle, uint right, uint diagonal, out KEY merged[ITEMS],
-    out uint sources[ITEMS])
+// Merges two runs in the group's memory, `run` apart, of each the first `counting` elements. The thread finds ITEMS
+// elements of the result, from number `diagonal` on, and their slots. A binary search finds how many elements of the
+// first run come before these (Odeh et al. 2012, "Merge path"). Of equal elements, those of the first run come first.
+void Merge(uint start, uint run, uint counting, uint diagonal, out KEY merged[ITEMS], out uint sources[ITEMS])
 {
-    uint low = max(diagonal, right) - right;
-    uint high = min(diagonal, left);
+    const uint middle = start + run;
+    uint low = max(diagonal, counting) - counting;
+    uint high = min(diagonal, counting);
     [loop]
     while (low < high)
     {
@@ -394,7 +393,7 @@ void Merge(uint start, uint left, uint middle, uint right, uint diagonal, out KE
     [unroll]
     for (uint i = 0; i < ITEMS; i++)
     {
-        const bool isFirst = or(y >= right, and(x < left, first <= second));
+        const bool isFirst = or(y >= counting, and(x < counting, first <= second));
         merged[i] = isFirst ? first : second;
         sources[i] = isFirst ? start + x : middle + y;
         x += isFirst ? 1 : 0;
@@ -405,7 +404,6 @@ void Merge(uint start, uint left, uint middle, uint right, uint diagonal, out KE
     }
 }
 
-#if FIRST
 #define PACKED (INPUT_BITS <= 16)  // the upper half of a word is a key, and the lower half its slot
 
 // The line that a tile is of
@@ -473,9 +471,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             memory[Swizzled(thread * ITEMS + i)] = own[i];
         GroupMemoryBarrierWithGroupSync();
         const uint start = thread * ITEMS / (2 * run) * (2 * run);
-        const uint counting = min(run, kept);
         uint sources[ITEMS];
-        Merge(start, counting, start + run, counting, thread * ITEMS - start, own, sources);
+        Merge(start, run, min(run, kept), thread * ITEMS - start, own, sources);
 #if !PACKED
         GroupMemoryBarrierWithGroupSync();
         [unroll]
@@ -520,94 +517,45 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
 }
 #else
-static const uint PROBES = NUM_THREADS / 2;
-groupshared uint passed[2];
-groupshared uint splits[2];
+// The entries of a run, 0 if there is none
+uint SizeOf(uint run) { return run < parts ? min(partLength, length - run * partSpan) : 0; }
 
-// BLOCK elements of a merged run. Half of the group's threads search for the number of elements of the pair's first run
-// that come before this block, the others for the number that come before its end: each round probes PROBES numbers at
-// once, and keeps the range between two of them. Then the group merges what is in between.
+// An entry of a run: to its rank in that, it adds the number of entries of the other run of the pair before it, which a
+// binary search finds. Of equal entries, those of the first run come first.
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint number = group.y * groupColumns + group.x;
+    const uint number = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (number >= count)
         return;
 
-    const uint blocks = (kept + BLOCK - 1) / BLOCK;
-    const uint pairs = (parts + 1) / 2;
-    const uint pair = number / blocks;
-    const uint lineNumber = pair / pairs;
-    const uint run = 2 * (pair - lineNumber * pairs);
-    const uint left = min(partLength, length - run * partSpan);
-    const uint right = run + 1 < parts ? min(partLength, length - (run + 1) * partSpan) : 0;
-    uint leftStart = (lineNumber * parts + run) * partLength;
-    uint rightStart = leftStart + partLength;
-    const uint begin = min((number - pair * blocks) * BLOCK, left + right);
-    const uint end = min(begin + BLOCK, left + right);
+    const uint lineNumber = number / partLength / parts, run = number / partLength - lineNumber * parts;
+    const uint ownRank = number % partLength, other = (lineNumber * parts + (run ^ 1)) * partLength;
+    if (ownRank >= SizeOf(run))
+        return;
 
-    const uint side = thread / PROBES;
-    const uint diagonal = side == 0 ? begin : end;
-    uint low = max(diagonal, right) - right;
-    uint high = min(diagonal, left);
+    const Entry entry = entries[number];
+    uint low = 0;
+    uint high = SizeOf(run ^ 1);
     [loop]
-    for (uint range = partLength; range > 0; range = (range + PROBES - 1) / PROBES - 1)
+    while (low < high)
     {
-        if (thread < 2)
-            passed[thread] = 0;
-        GroupMemoryBarrierWithGroupSync();
-        const uint step = max((high - low + PROBES - 1) / PROBES, 1);
-        const uint probe = low + thread % PROBES * step;
-        if (probe < high && entries[leftStart + probe].key <= entries[rightStart + diagonal - 1 - probe].key)
-            InterlockedMax(passed[side], thread % PROBES + 1);
-        GroupMemoryBarrierWithGroupSync();
-        const uint next = low + passed[side] * step;
-        low = passed[side] > 0 ? next - step + 1 : low;
-        high = min(high, next);
-        GroupMemoryBarrierWithGroupSync();
+        const uint middle = (low + high) / 2;
+        const KEY key = entries[other + middle].key;
+        if (run % 2 == 0 ? key < entry.key : key <= entry.key)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    if (thread % PROBES == 0)
-        splits[side] = low;
-    GroupMemoryBarrierWithGroupSync();
+    const uint rank = ownRank + low;
+    if (rank >= kept)
+        return;
 
-    const uint leftCount = splits[1] - splits[0];
-    const uint merging = end - begin;
-    leftStart += splits[0];
-    rightStart += begin - splits[0] - leftCount;  // as counted from the first of the block's elements
-    uint i;
-    [unroll]
-    for (i = 0; i < ITEMS; i++)
-    {
-        const uint slot = i * NUM_THREADS + thread;
-        if (slot < merging)
-            memory[Swizzled(slot)] = entries[slot < leftCount ? leftStart + slot : rightStart + slot].key;
-    }
-    GroupMemoryBarrierWithGroupSync();
-    KEY merged[ITEMS];
-    uint sources[ITEMS];
-    Merge(0, leftCount, leftCount, merging - leftCount, min(thread * ITEMS, merging), merged, sources);
-    GroupMemoryBarrierWithGroupSync();
-    [unroll]
-    for (i = 0; i < ITEMS; i++)
-        memory[Swizzled(thread * ITEMS + i)] = sources[i];
-    GroupMemoryBarrierWithGroupSync();
 #if LAST
     const Position start = Locate(lineNumber);
-#endif
-    [unroll]
-    for (i = 0; i < ITEMS; i++)
-    {
-        const uint rank = begin + i * NUM_THREADS + thread;
-        if (rank >= min(end, kept))
-            continue;
-        const uint source = (uint)memory[Swizzled(rank - begin)];
-        const Entry entry = entries[source < leftCount ? leftStart + source : rightStart + source];
-#if LAST
-        Write(start, rank, entry.position, LoadAt(start, entry.position));
+    Write(start, rank, entry.position, LoadAt(start, entry.position));
 #else
-        keptEntries[pair * kept + rank] = entry;
+    keptEntries[(lineNumber * ((parts + 1) / 2) + run / 2) * kept + rank] = entry;
 #endif
-    }
 }
-#endif
 #endif

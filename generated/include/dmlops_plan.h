@@ -7364,7 +7364,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
         dmlops_plan_select(planning, op, &loops, &params, most);
     } else {
         dmlops_plan_sort(planning, op, &params, dmlops_min(dmlops_plan_power_of_two(planning, dmlops_max(length, 2)),
-            dmlops_divide(16384, dmlops_multiply(4, key_words))));
+            dmlops_divide(32768, dmlops_multiply(4, key_words))));
     }
 }
 
@@ -7517,32 +7517,29 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     made_3.parts = runs;
     *params = made_3;
     dmlops_plan_dispatch_top_k(planning, op, params, &nothing, &target, &groups, threads);
-    int64_t block = dmlops_divide(tile, 2);
     while (planning->reason == DMLOPS_REASON_NONE && (runs > 1)) {
         int64_t run = kept;
         int64_t pairs = dmlops_plan_ceil_div(planning, runs, 2);
         dmlops_plan_Buffer source;
         source = target;
         kept = dmlops_min(op->count, dmlops_multiply(2, span));
-        int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, count, pairs),
-            dmlops_plan_ceil_div(planning, kept, block));
+        int64_t entries = dmlops_plan_times(planning, dmlops_plan_times(planning, count, runs), run);
         dmlops_plan_Groups made_4;
-        dmlops_plan_grid(planning, dmlops_plan_times(planning, blocks, block), block, 1, &made_4);
+        dmlops_plan_grid(planning, entries, 256, 1, &made_4);
         groups = made_4;
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
         target = spare;
         if (pairs == 1) {
             target = nothing;
         }
         dmlops_plan_TopKParams made_5;
         made_5 = *params;
-        made_5.count = blocks;
+        made_5.count = entries;
         made_5.kept = kept;
         made_5.parts = runs;
         made_5.partLength = run;
         made_5.partSpan = span;
         *params = made_5;
-        dmlops_plan_dispatch_top_k(planning, op, params, &source, &target, &groups, dmlops_divide(block, items));
+        dmlops_plan_dispatch_top_k(planning, op, params, &source, &target, &groups, 256);
         spare = source;
         runs = pairs;
         span = dmlops_multiply(2, span);

@@ -39,7 +39,10 @@ TOP_K_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.19 to 1.00, 1024 at 1.00
 "threads in a selecting group, at most; half as many for 64-bit elements, whose entries take twice the memory"
 TOP_K_SORTED_ITEMS = 16  # NVIDIA H200: 8 at 0.95 for float32 and at 0.79 for float16, 4 at 0.72 and 0.56
 "elements of a line per thread, where a group sorts it"
-TILE_BYTES = 16384  # of shared memory, as much as every device has
+TOP_K_MERGED_THREADS = 256
+"threads in a group that merges runs"
+TILE_BYTES = 32768  # NVIDIA H200: half as many at 0.94; every device has as many
+"bytes of shared memory for a tile's keys, at most"
 
 
 class TopK(NamedTuple):
@@ -63,7 +66,7 @@ class TopKResources(NamedTuple):
 
 class TopKParams(NamedTuple):
     count: int  # type: ignore[assignment]  # shadows tuple.count
-    "lines to select from, tiles to sort, or blocks of merged runs to write"
+    "lines to select from, tiles to sort, or entries of runs to be merged"
     groupColumns: int
     "thread groups along x"
     length: int
@@ -194,17 +197,15 @@ def sort(out: Planning, op: TopK, params: TopKParams, tile: int) -> None:
     params = params._replace(count=tiles, kept=kept, parts=runs)
     dispatch_top_k(out, op, params, nothing, target, groups, threads)
 
-    block = tile // 2  # elements of a run that a group merges
     while runs > 1:
         run, pairs, source = kept, ceil_div(runs, 2), target
         kept = min(op.count, 2 * span)
-        blocks = times(times(count, pairs), ceil_div(kept, block))
-        groups = grid(out, times(blocks, block), block, 1)
-        out.define("ITEMS", items)
+        entries = times(times(count, runs), run)
+        groups = grid(out, entries, TOP_K_MERGED_THREADS, 1)
         target = spare
         if pairs == 1:
             target = nothing
-        params = params._replace(count=blocks, kept=kept, parts=runs, partLength=run, partSpan=span)
-        dispatch_top_k(out, op, params, source, target, groups, block // items)
+        params = params._replace(count=entries, kept=kept, parts=runs, partLength=run, partSpan=span)
+        dispatch_top_k(out, op, params, source, target, groups, TOP_K_MERGED_THREADS)
         spare = source
         runs, span = pairs, 2 * span
