@@ -52,21 +52,17 @@ def no_sources() -> Sources:
 def is_inside(view: View, tensor: Tensor, sizes: Sizes, begin: int, end: int) -> bool:
     """Whether every entry of an intermediate tensor, in rows from number `begin` up to `end`, is in the
     view's tensor, and within all limits."""
-    least: Row = []
-    least.extend(view.first)
-    greatest: Row = []
-    greatest.extend(view.first)
-    starts: Four = [0, 0, begin, 0]
-    ends: Four = [sizes[0], sizes[1], end, sizes[3]]
-    steps: Annotated[list[Sizes], 4] = [view.batch, view.head, view.row, view.element]
-    for start, stop, step in zip(starts, ends, steps, strict=True):
-        for d, stride in enumerate(step):
-            least[d] = least[d] + min(start * stride, (stop - 1) * stride)
-            greatest[d] = greatest[d] + max(start * stride, (stop - 1) * stride)
     limits: Row = []
     limits.extend(tensor.sizes)
     limits.extend(view.limits)
-    for low, high, limit in zip(least, greatest, limits, strict=True):
+    starts: Four = [0, 0, begin, 0]
+    ends: Four = [sizes[0], sizes[1], end, sizes[3]]
+    for d, limit in enumerate(limits):
+        low, high = view.first[d], view.first[d]
+        steps: Four = [view.batch[d], view.head[d], view.row[d], view.element[d]]
+        for start, stop, step in zip(starts, ends, steps, strict=True):
+            low += min(start * step, (stop - 1) * step)
+            high += max(start * step, (stop - 1) * step)
         if low < 0 or high >= limit:
             return False
     return True
