@@ -58,6 +58,8 @@
 //   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
 //              be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -180,8 +182,7 @@ struct Dimension
     int keptQueryFirst, keptPresentKeyFirst, keptPresentValueFirst, keptContextFirst, totalSequenceLength,
         pastSequenceLength, heads2, heads3;
     float scale;
-    int isKeySequenceLength, isKeySequenceEndStart, isKeyQuerySequenceLengthStartEnd, isBoolean, maskSizesEntry,
-        pastSequenceLengths;
+    int maskSizesEntry, pastSequenceLengths;
     float maskFilterValue;
     int outputPresentKey, pastKey, key;
 };
@@ -623,27 +624,26 @@ REAL_VALUE ContextChoice(List at)
     return (REAL_VALUE)0.0f;
 }
 
-bool ContextChoice3(List at)
+bool ContextChoice3(List at, int ofBatch0, int ofBatch1, int ofBatch2)
 {
-    if (isKeySequenceLength != 0)
-        return Entry(at, 3) >= (int)ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
-    if (isKeySequenceEndStart != 0)
-        return Entry(at, 3) >= (int)ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0))
-            || Entry(at, 3) < (int)ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
-    if (isKeyQuerySequenceLengthStartEnd != 0)
-        return Entry(at, 3) >= (int)ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_SIZES_LENGTH, 0));
-    if (isBoolean != 0)
+    if (IS_KEY_SEQUENCE_LENGTH_BOUND)
+        return Entry(at, 3) >= ofBatch0;
+    if (IS_KEY_SEQUENCE_END_START_BOUND)
+        return Entry(at, 3) >= ofBatch0 || Entry(at, 3) < ofBatch1;
+    if (IS_KEY_QUERY_SEQUENCE_LENGTH_START_END_BOUND)
+        return Entry(at, 3) >= ofBatch2;
+    if (IS_BOOLEAN_BOUND)
         return Entry(at, 3) + maskSizesEntry - pastSequenceLengths >= 0
             && (int)ReadMask(Align(ListOf(int4(Entry(at, 0), Entry(at, 1), Entry(at, 2),
             Entry(at, 3) + maskSizesEntry - pastSequenceLengths), 0, 4), MASK_SIZES_LENGTH, 0)) == 0;
     return false;
 }
 
-REAL_VALUE ContextChoice2(List at)
+REAL_VALUE ContextChoice2(List at, int ofBatch0, int ofBatch1, int ofBatch2)
 {
     if (MASK_PRESENT)
     {
-        if (ContextChoice3(at))
+        if (ContextChoice3(at, ofBatch0, ofBatch1, ofBatch2))
             return (REAL_VALUE)maskFilterValue;
         return (REAL_VALUE)0.0f;
     }
@@ -684,25 +684,22 @@ List Numbered(uint number)
 }
 
 #if PASS == 3
-static List origin;  // the batch and the first head of the group
+// the batch and the first head of the group; those of the keys and values that it reads
+static List origin, headOfKeys;
 static uint firstRow, part;  // its first row, and its part of the keys, or of the columns of values
 static uint firstKey, endKey;  // of a tile, and of the group's keys that may be unmasked
-static uint2 headOfKeys;  // the batch and the head of the keys and values that its heads read, and
 static uint2 keyFirsts, valueFirsts;  // where these start, the current ones and those of the past
+static int ofBatch0;  // what scores and masks read that depends only on the batch
+static int ofBatch1;
+static int ofBatch2;
+static int ofBatch3;
 #define SPLIT_KV (KEYS_PER_SPLIT > 0 && !COMBINE)
 #define FIRST_KEY (SPLIT_KV ? part * KEYS_PER_SPLIT : 0)
 
-// Where the first row of a head, given by batch and number, is; `positions` are the offset of the tensor, then its
-// batch, head and row strides
-uint FirstOf(int4 positions, uint2 head)
+// Where a row starts, given by batch, head and number; `layout` has the offset of the tensor, then the strides of these
+uint PositionIn(int4 layout, List at)
 {
-    return (uint)positions[0] + head.x * (uint)positions[1] + head.y * (uint)positions[2];
-}
-
-// Where a row of queries, or of the result, starts
-uint PositionIn(int4 positions, List at)
-{
-    return FirstOf(positions, uint2(at.entries[0], at.entries[1])) + (uint)at.entries[2] * (uint)positions[3];
+    return (uint)(layout[0] + at.entries[0] * layout[1] + at.entries[1] * layout[2] + at.entries[2] * layout[3]);
 }
 
 // Rows are the queries of adjacent heads that share keys, one head after another.
@@ -728,13 +725,18 @@ void FindGroup(uint item)
     firstRow = item % blocks * ROWS;
     part = item / blocks / heads;
     origin = ListOf(int4(head / keyHeads, head % keyHeads * SHARED, 0, 0), 0, 4);
-    const List at = origin, read = ListOf(int4(Entry(at, 0),
-        Entry(UnravelIndexBy(Entry(at, 1), ListOf(keyValueHeadCount[0], keyValueHeadCount[1],
-        KEY_VALUE_HEAD_COUNT_LENGTH), ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1],
-        KEY_VALUE_HEAD_COUNT_LENGTH)), 0), 0, 0), 0, 2);
-    headOfKeys = uint2(read.entries[0], read.entries[1]);
-    keyFirsts = uint2(FirstOf(keyLayout[0], headOfKeys), FirstOf(keyLayout[1], headOfKeys));
-    valueFirsts = uint2(FirstOf(valueLayout[0], headOfKeys), FirstOf(valueLayout[1], headOfKeys));
+    const List at = origin;
+    headOfKeys = ListOf(int4(Entry(at, 0), Entry(UnravelIndexBy(Entry(at, 1),
+        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
+        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0), 0,
+        0), 0, 2);
+    ofBatch0 = (int)ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
+    ofBatch1 = (int)ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
+    ofBatch2 = (int)ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_SIZES_LENGTH, 0));
+    ofBatch3 = (int)ReadPastSequenceLengths(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1),
+        PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0));
+    keyFirsts = uint2(PositionIn(keyLayout[0], headOfKeys), PositionIn(keyLayout[1], headOfKeys));
+    valueFirsts = uint2(PositionIn(valueLayout[0], headOfKeys), PositionIn(valueLayout[1], headOfKeys));
 }
 
 // Elements of a vector from number 4 * `number` on
@@ -785,34 +787,44 @@ uint4 LoadFrom(uint tensor, uint position, uint count)
     return found;
 }
 
-// A vector of row number `row` of the group, which must be there, and of its heads' keys and values
+// A vector of row number `row` of the group, or of its heads' keys or values before `endKey`. It is zero beyond the
+// last element or key; with COOPERATIVE_MATRIX it is that of the last key, since a test would delay loads.
 uint4 QueryVector(uint row, uint element)
 {
-    return LoadFrom(QUERY_IN, PositionIn(queryLayout[0], RowAt(row)) + element, (uint)keptQuerySizes[0][3] - element);
+    uint4 found = (uint4)0;
+    if (element < 4 * QUERY_FOURS)
+    {
+        const uint position = PositionIn(queryLayout[0], RowAt(min(row, Rows() - 1))) + element;
+        found = LoadFrom(QUERY_IN, position, (uint)keptQuerySizes[0][3] - element);
+    }
+    return found;
 }
 
-uint4 KeyVector(uint row, uint element)
+uint4 KeyVector(bool isValue, uint row, uint element)
 {
-    const uint count = (uint)keptPresentKeySizes[0][3] - element;
-#if KEY_BEFORE_IN
-    if (row < (uint)PAST_ROWS)
-        return LoadFrom(KEY_BEFORE_IN, keyFirsts.y + row * (uint)keyLayout[1][3] + element, count);
+    const uint count = (uint)(isValue ? keptPresentValueSizes[0][3] : keptPresentKeySizes[0][3]) - element;
+    const uint2 firsts = (isValue ? valueFirsts : keyFirsts) + element;
+    const uint2 steps = isValue ? uint2(valueLayout[0][3], valueLayout[1][3]) : uint2(keyLayout[0][3], keyLayout[1][3]);
+    const bool isBeyond = !COOPERATIVE_MATRIX && row >= endKey;
+    uint4 found;
+    if (COOPERATIVE_MATRIX)
+        row = min(row, max(endKey, 1) - 1);
+    if (isBeyond || element >= 4 * (isValue ? VALUE_FOURS : QUERY_FOURS))
+        found = (uint4)0;
+#if KEY_BEFORE_IN && VALUE_BEFORE_IN
+    else if (row < (uint)PAST_ROWS)
+        found = LoadFrom(isValue ? VALUE_BEFORE_IN : KEY_BEFORE_IN, firsts.y + row * steps.y, count);
 #endif
-    return LoadFrom(KEY_IN, keyFirsts.x + row * (uint)keyLayout[0][3] + element, count);
-}
-
-uint4 ValueVector(uint row, uint element)
-{
-    const uint count = (uint)keptPresentValueSizes[0][3] - element;
-#if VALUE_BEFORE_IN
-    if (row < (uint)PAST_ROWS)
-        return LoadFrom(VALUE_BEFORE_IN, valueFirsts.y + row * (uint)valueLayout[1][3] + element, count);
-#endif
-    return LoadFrom(VALUE_IN, valueFirsts.x + row * (uint)valueLayout[0][3] + element, count);
+    else
+        found = LoadFrom(isValue ? VALUE_IN : KEY_IN, firsts.x + row * steps.x, count);
+    return found;
 }
 
 // The score at batch, head, query and key
-float Scored(List at, float total) { return (REAL_VALUE)scale * total + ContextChoice(at) + ContextChoice2(at); }
+float Scored(List at, float total)
+{
+    return (REAL_VALUE)scale * total + ContextChoice(at) + ContextChoice2(at, ofBatch0, ofBatch1, ofBatch2);
+}
 
 // The number of keys past which all are masked, whatever the head and the query
 uint EndOfKeys(List at)
@@ -823,23 +835,16 @@ uint EndOfKeys(List at)
 }
 
 // Whether a key before that is unmasked
-bool Counts(List at) { return Entry(at, 3) <= ContextChoice4(at) + Entry(at, 2) || !PAST_SEQUENCE_LENGTHS_PRESENT; }
-
-// The score of a product of the row at `at`; minus infinity for keys that are masked, or that lie beyond the last one,
-// unless all are `within`
-float ScoreOf(bool within, List at, uint key, float product)
+bool Counts(List at)
 {
-    at.entries[3] = (int)(within ? key : min(key, max(endKey, 1) - 1));
-    const float score = Scored(at, product);
-    return (within || key < endKey) && Counts(at) ? score : asfloat(0xff800000);
+    return Entry(at, 3) <= (PAST_SEQUENCE_LENGTHS_PRESENT ? max(min(ofBatch3, outputPresentKey), 0) : pastKey)
+        + Entry(at, 2) || !PAST_SEQUENCE_LENGTHS_PRESENT;
 }
 
-static const float LOG2_E = 1.442695f;
+static const float LOWEST = -3.402823466e38f;  // no score is lower, except minus infinity
 
 // e^x, as accurate as the device's exp2; that is enough, since weights are divided by their sum
-float4 Weight(float4 x) { return exp2(x * LOG2_E); }
-
-float Weight(float x) { return exp2(x * LOG2_E); }
+#define Weight(x) exp2((x) * 1.442695f)
 
 // The parts of the keys
 uint Parts()
@@ -922,6 +927,17 @@ uint2 PlaceOf(uint thread, uint first, uint u, uint j)
 #if !COMBINE
 groupshared uint scores[ROWS * TILE_KEYS];
 
+// A vector of a key, which must be there; with the reader of other kernels, decoding is slower by a tenth
+uint4 KeyHere(uint row, uint element)
+{
+    const uint count = (uint)keptPresentKeySizes[0][3] - element;
+#if KEY_BEFORE_IN
+    if (row < (uint)PAST_ROWS)
+        return LoadFrom(KEY_BEFORE_IN, keyFirsts.y + row * (uint)keyLayout[1][3] + element, count);
+#endif
+    return LoadFrom(KEY_IN, keyFirsts.x + row * (uint)keyLayout[0][3] + element, count);
+}
+
 // Reads a thread's share of the keys of a tile, which starts at number `first`
 void FetchKeys(uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][KEY_VECTORS])
 {
@@ -933,7 +949,7 @@ void FetchKeys(uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][KE
             const uint2 place = PlaceOf(thread, first, u, j);
             next[u][j] = (uint4)0;
             if (place.x < end && place.y < (uint)keptPresentKeySizes[0][3])
-                next[u][j] = KeyVector(place.x, place.y);
+                next[u][j] = KeyHere(place.x, place.y);
         }
 }
 
@@ -948,11 +964,22 @@ void KeepKeys(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][KEY_VEC
         {
             const uint2 place = PlaceOf(thread, first, u, j);
             if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentKeySizes[0][3])
-                outputPresentKeyTensor[(FirstOf(layout, headOfKeys) + place.x * (uint)layout[3] + place.y) / VECTOR] =
-                    some[u][j];
+                outputPresentKeyTensor[(PositionIn(layout, headOfKeys) + place.x * (uint)layout[3] + place.y)
+                    / VECTOR] = some[u][j];
         }
 }
 #endif
+
+// A vector of a value, which must be there; with the reader of other kernels, decoding is slower by a tenth
+uint4 ValueHere(uint row, uint element)
+{
+    const uint count = (uint)keptPresentValueSizes[0][3] - element;
+#if VALUE_BEFORE_IN
+    if (row < (uint)PAST_ROWS)
+        return LoadFrom(VALUE_BEFORE_IN, valueFirsts.y + row * (uint)valueLayout[1][3] + element, count);
+#endif
+    return LoadFrom(VALUE_IN, valueFirsts.x + row * (uint)valueLayout[0][3] + element, count);
+}
 
 // Reads a thread's share of the values of a tile, which starts at number `first`
 void FetchValues(uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][VALUE_VECTORS])
@@ -965,7 +992,7 @@ void FetchValues(uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][
             const uint2 place = PlaceOf(thread, first, u, j);
             next[u][j] = (uint4)0;
             if (place.x < end && place.y < (uint)keptPresentValueSizes[0][3])
-                next[u][j] = ValueVector(place.x, place.y);
+                next[u][j] = ValueHere(place.x, place.y);
         }
 }
 
@@ -980,8 +1007,8 @@ void KeepValues(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][VALUE
         {
             const uint2 place = PlaceOf(thread, first, u, j);
             if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentValueSizes[0][3])
-                outputPresentValueTensor[(FirstOf(layout, headOfKeys) + place.x * (uint)layout[3] + place.y) / VECTOR] =
-                    some[u][j];
+                outputPresentValueTensor[(PositionIn(layout, headOfKeys) + place.x * (uint)layout[3] + place.y)
+                    / VECTOR] = some[u][j];
         }
 }
 #endif
@@ -1224,7 +1251,7 @@ static const uint each = (TILE_KEYS * (keyEights > valueEights ? keyEights : val
 static uint lane, waveRow, slice, own;  // of the thread; of its wave: the first row, the slice, its part of `tiles`
 static uint tileStart = 0;  // in `tiles`
 static uint4 columns;  // of the thread's entries
-static uint4 nextKeys[each], nextValues[each];  // the thread's share of the next tile
+static uint4 next[2][each];  // the thread's share of the next tile's keys and values
 static float4 scores[OWN_ROWS][OWN_FOURS];
 static float shifts[OWN_ROWS], sums[OWN_ROWS];  // of rows: what weights are relative to, and their sums
 struct State  // a parameter, since matrices cannot be static
@@ -1238,38 +1265,27 @@ struct State  // a parameter, since matrices cannot be static
 #define OwnKeys(f) ((f) * 16 + columns)
 #define OwnColumn(block) ((slice * VALUE_SIXTEENS + (block)) * 16 + lane % 4 * 4)
 
-// A thread's share of the next tile. Beyond the last key it repeats that one, with a weight of 0.
-void FetchKeys(uint thread, uint first)
+// A thread's share of the keys or values of the next tile, from number `first` on
+void Fetch(bool areValues, uint thread, uint first)
 {
-    [unroll]
-    for (uint i = 0; i < each; i++)
-    {
-        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * keyEights - 1), eight = number % keyEights;
-        nextKeys[i] = uint4(0, 0, 0, 0);
-        if (eight < QUERY_EIGHTS)
-            nextKeys[i] = KeyVector(min(first + number / keyEights, max(endKey, 1) - 1), eight * 8);
-    }
-}
-
-void FetchValues(uint thread, uint first)
-{
-    [unroll]
-    for (uint i = 0; i < each; i++)
-    {
-        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * valueEights - 1), eight = number % valueEights;
-        nextValues[i] = uint4(0, 0, 0, 0);
-        if (eight < VALUE_EIGHTS)
-            nextValues[i] = ValueVector(min(first + number / valueEights, max(endKey, 1) - 1), eight * 8);
-    }
-}
-
-void PutTile(uint thread, uint start, uint eights, uint4 next[each])
-{
+    const uint eights = areValues ? valueEights : keyEights;
     [unroll]
     for (uint i = 0; i < each; i++)
     {
         const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * eights - 1);
-        StoreShared(tiles[tileStart + start + number + number / eights], next[i], NON_PRIVATE);
+        next[areValues][i] = KeyVector(areValues, first + number / eights, number % eights * 8);
+    }
+}
+
+void Put(bool areValues, uint thread)
+{
+    const uint eights = areValues ? valueEights : keyEights;
+    [unroll]
+    for (uint i = 0; i < each; i++)
+    {
+        const uint number = min(thread + i * NUM_THREADS, TILE_KEYS * eights - 1);
+        StoreShared(tiles[tileStart + (areValues ? valueStart : 0) + number + number / eights], next[areValues][i],
+            NON_PRIVATE);
     }
 }
 
@@ -1346,26 +1362,6 @@ LeftMatrix LeftOf(bool areDirect, float2x4 entries)
     return left;
 }
 
-// A wave's slice of 16 queries, zero beyond the last. All queries of the group pass through shared memory.
-void LoadQueries(inout State state, uint thread)
-{
-    [unroll]
-    for (uint i = 0; i < ROWS * keyEights; i += NUM_THREADS)
-    {
-        const uint number = min(thread + i, ROWS * keyEights - 1), row = firstRow + number / keyEights,
-            eight = number % keyEights;
-        uint4 some = uint4(0, 0, 0, 0);
-        if (row < Rows() && eight < QUERY_EIGHTS)
-            some = QueryVector(row, eight * 8);
-        StoreShared(tiles[number + number / keyEights], some, NON_PRIVATE);
-    }
-    ControlBarrier(2, 2, EXCHANGED);
-    [unroll]
-    for (uint d = 0; d < QUERY_SIXTEENS; d++)
-        state.queries[d] = LoadLeft(tiles[(waveRow - firstRow) * (keyEights + 1) + (slice * QUERY_SIXTEENS + d) * 2], 0,
-            keyEights + 1, NON_PRIVATE);
-}
-
 void Scale(inout State state, float factors[OWN_ROWS])
 {
     ControlBarrier(3, 3, EXCHANGED);
@@ -1412,11 +1408,22 @@ bool Begin(inout State state, inout uint thread)
     slice = wave % SLICES;
     waveRow = firstRow + wave / SLICES * 16;
     own = ownStart + wave * ownEach;
-    FetchKeys(thread, firstKey);
-    FetchValues(thread, firstKey);
+    Fetch(false, thread, firstKey);
+    Fetch(true, thread, firstKey);
     const bool areDirect = LocateEntries();
     ControlBarrier(2, 2, EXCHANGED);
-    LoadQueries(state, thread);
+    [unroll]
+    for (uint i = 0; i < ROWS * keyEights; i += NUM_THREADS)
+    {
+        const uint number = min(thread + i, ROWS * keyEights - 1);
+        const uint4 some = QueryVector(firstRow + number / keyEights, number % keyEights * 8);
+        StoreShared(tiles[number + number / keyEights], some, NON_PRIVATE);
+    }
+    ControlBarrier(2, 2, EXCHANGED);
+    [unroll]
+    for (uint d = 0; d < QUERY_SIXTEENS; d++)
+        state.queries[d] = LoadLeft(tiles[(waveRow - firstRow) * (keyEights + 1) + (slice * QUERY_SIXTEENS + d) * 2], 0,
+            keyEights + 1, NON_PRIVATE);
     [unroll]
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
         state.mixed[c] = Filled(0.0f);
@@ -1430,16 +1437,16 @@ void MultiplyKeys(inout State state, uint thread, bool areDirect)
     // without this test, compilers sink loads to where they are used
     const bool goesOn = firstKey + TILE_KEYS < endKey;
     uint j;
-    PutTile(thread, 0, keyEights, nextKeys);
+    Put(false, thread);
 #if SLICES == 1
-    PutTile(thread, valueStart, valueEights, nextValues);
+    Put(true, thread);
 #endif
     ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
     if (goesOn)
     {
-        FetchKeys(thread, firstKey + TILE_KEYS);
+        Fetch(false, thread, firstKey + TILE_KEYS);
 #if SLICES == 1
-        FetchValues(thread, firstKey + TILE_KEYS);
+        Fetch(true, thread, firstKey + TILE_KEYS);
 #endif
     }
     // Products with several matrices of keys take turns, since each waits for the one before it.
@@ -1460,10 +1467,10 @@ void MultiplyKeys(inout State state, uint thread, bool areDirect)
     [unroll]
     for (j = 0; j < KEY_SIXTEENS; j++)
         StoreSums(tiles[own + j * matrixSize], products[j], 0, 4, NON_PRIVATE);
-    PutTile(thread, valueStart, valueEights, nextValues);
+    Put(true, thread);
     ControlBarrier(2, 2, EXCHANGED);
     if (goesOn)
-        FetchValues(thread, firstKey + TILE_KEYS);
+        Fetch(true, thread, firstKey + TILE_KEYS);
 #endif
     [unroll]
     for (j = 0; j < KEY_SIXTEENS; j++)
@@ -1532,7 +1539,7 @@ struct State
 {
     Columns mixed[OWN_ROWS][BLOCKS];  // weighted values
 };
-static uint4 nextValues[valueLoads];
+static uint4 next[rowLoads > valueLoads ? rowLoads : valueLoads];
 static uint ownRow, rowLane;  // of the thread: its first row, and its number in these
 #define OwnRow(r) (firstRow + ownRow + (r))
 #define OwnKeys(f) (rowLane * 4 + uint4(0, 1, 2, 3))
@@ -1542,69 +1549,45 @@ bool Begin(inout State state, inout uint thread)
 {
     ownRow = thread / ROW_THREADS * OWN_ROWS;
     rowLane = thread % ROW_THREADS;
+    state = (State)0;
     return false;
 }
 
-// A thread's share of the next elements of all queries and of the keys of a tile, zero beyond them
-void FetchRows(uint thread, uint element, out uint4 next[rowLoads])
+// A thread's share of what is put into the tile next: elements from number `first` on of all queries and of the keys,
+// or values of the keys from number `first` on
+void Fetch(uint thread, bool areValues, uint first)
 {
+    const uint across = (areValues ? GROUP_COLUMNS : DEPTH) / VECTOR;
     [unroll]
-    for (uint i = 0; i < rowLoads; i++)
+    for (uint i = 0; i < (areValues ? valueLoads : rowLoads); i++)
     {
-        const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
-        const uint column = element + number % (DEPTH / VECTOR) * VECTOR;
-        const bool isThere = column < (uint)keptQuerySizes[0][3];
-        next[i] = (uint4)0;
-        if (row < ROWS)
-        {
-            if (isThere && firstRow + row < Rows())
-                next[i] = QueryVector(firstRow + row, column);
-        }
-        else if (isThere && row < ROWS + TILE_KEYS && firstKey + row - ROWS < endKey)
-            next[i] = KeyVector(firstKey + row - ROWS, column);
+        const uint number = thread + i * NUM_THREADS, row = number / across, column = number % across * VECTOR;
+        if (areValues)
+            next[i] = KeyVector(true, first + row < TILE_KEYS ? firstKey + first + row : endKey,
+                part * GROUP_COLUMNS + column);
+        else if (row < ROWS)
+            next[i] = QueryVector(firstRow + row, first + column);
+        else if (row < ROWS + TILE_KEYS)
+            next[i] = KeyVector(false, firstKey + row - ROWS, first + column);
     }
 }
 
-// Puts it into the tile, where it is stored by element
-void PutRows(uint thread, uint4 next[rowLoads])
+// Puts it there: by element, or by key
+void Put(uint thread, bool areValues)
 {
+    const uint size = (areValues ? GROUP_COLUMNS : ROWS + TILE_KEYS) * DEPTH;
     [unroll]
-    for (uint i = 0; i < rowLoads; i++)
+    for (uint i = 0; i < (areValues ? valueLoads : rowLoads); i++)
     {
-        const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
-        if (row >= ROWS + TILE_KEYS)
+        const uint place = (thread + i * NUM_THREADS) * VECTOR, row = place / DEPTH;
+        if (place >= size)
             continue;
         [unroll]
         for (uint e = 0; e < VECTOR; e++)
-            tile[(number % (DEPTH / VECTOR) * VECTOR + e) * pitch + row / 4][row % 4] = FourOf(next[i], e / 4)[e % 4];
-    }
-}
-
-// A thread's share of the values of keys from number `first` of a tile on, zero beyond them
-void FetchValues(uint thread, uint first, out uint4 next[valueLoads])
-{
-    [unroll]
-    for (uint i = 0; i < valueLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS, row = first + number / (GROUP_COLUMNS / VECTOR);
-        const uint column = part * GROUP_COLUMNS + number % (GROUP_COLUMNS / VECTOR) * VECTOR;
-        next[i] = (uint4)0;
-        if (row < TILE_KEYS && firstKey + row < endKey && column < (uint)keptPresentValueSizes[0][3])
-            next[i] = ValueVector(firstKey + row, column);
-    }
-}
-
-void PutValues(uint thread, uint4 next[valueLoads])
-{
-    [unroll]
-    for (uint i = 0; i < valueLoads; i++)
-    {
-        const uint place = (thread + i * NUM_THREADS) * VECTOR;
-        if (place >= DEPTH * GROUP_COLUMNS)
-            continue;
-        [unroll]
-        for (uint e = 0; e < VECTOR; e += 4)
-            tile[(place + e) / 4] = FourOf(next[i], e / 4);
+            if (!areValues)
+                tile[(place % DEPTH + e) * pitch + row / 4][row % 4] = FourOf(next[i], e / 4)[e % 4];
+            else if (e % 4 == 0)
+                tile[(place + e) / 4] = FourOf(next[i], e / 4);
     }
 }
 
@@ -1614,14 +1597,13 @@ void MultiplyKeys(inout State state, uint thread, bool areDirect)
     [unroll]
     for (i = 0; i < OWN_ROWS; i++)
         scores[i][0] = (float4)0;
-    uint4 nextRows[rowLoads];
-    FetchRows(thread, 0, nextRows);
+    Fetch(thread, false, 0);
     [loop]
     for (uint element = 0; element < (uint)keptQuerySizes[0][3]; element += DEPTH)
     {
-        PutRows(thread, nextRows);
+        Put(thread, false);
         GroupMemoryBarrierWithGroupSync();
-        FetchRows(thread, element + DEPTH, nextRows);
+        Fetch(thread, false, element + DEPTH);
         [unroll]
         for (uint k = 0; k < DEPTH; k++)
         {
@@ -1637,7 +1619,7 @@ void MultiplyKeys(inout State state, uint thread, bool areDirect)
         }
         GroupMemoryBarrierWithGroupSync();
     }
-    FetchValues(thread, 0, nextValues);
+    Fetch(thread, true, 0);
 }
 
 void MultiplyValues(inout State state, uint thread, bool areDirect)
@@ -1653,9 +1635,9 @@ void MultiplyValues(inout State state, uint thread, bool areDirect)
     [loop]
     for (uint key = 0; key < min(TILE_KEYS, endKey - firstKey); key += DEPTH)
     {
-        PutValues(thread, nextValues);
+        Put(thread, true);
         GroupMemoryBarrierWithGroupSync();
-        FetchValues(thread, key + DEPTH, nextValues);
+        Fetch(thread, true, key + DEPTH);
         [unroll]
         for (uint k = 0; k < DEPTH; k++)
         {
@@ -1678,6 +1660,15 @@ void MultiplyValues(inout State state, uint thread, bool areDirect)
         }
         GroupMemoryBarrierWithGroupSync();
     }
+}
+
+void Scale(inout State state, float factors[OWN_ROWS])
+{
+    [unroll]
+    for (uint r = 0; r < OWN_ROWS; r++)
+        [unroll]
+        for (uint block = 0; block < BLOCKS; block++)
+            state.mixed[r][block] *= factors[r];
 }
 
 // Combines what the threads of each row have: its maximum or its sum
@@ -1711,18 +1702,6 @@ void Collect(State state, uint thread, uint block, out float4 totals[OWN_ROWS])
 }
 #endif
 
-#if !COOPERATIVE_MATRIX
-void Scale(inout State state, float factors[OWN_ROWS])
-{
-    [unroll]
-    for (uint r = 0; r < OWN_ROWS; r++)
-        [unroll]
-        for (uint block = 0; block < BLOCKS; block++)
-            state.mixed[r][block] *= factors[r];
-}
-#endif
-
-static const float LOWEST = -3.402823466e38f;  // no score is lower, except minus infinity
 // In cooperative matrices, weights are float16, which range from about e^-17 to e^11. There, shifts follow the greatest
 // scores only when these have grown by HEADROOM, and are lower by ROOM.
 static const float ROOM = COOPERATIVE_MATRIX ? 5 : 0, HEADROOM = 10;
@@ -1781,11 +1760,16 @@ void ProcessTiles(inout State state, uint thread, bool areDirect, bool within)
         [loop]
         for (uint r = 0; r < OWN_ROWS; r++)
         {
-            const List at = RowAt(min(OwnRow(r), Rows() - 1));
+            List at = RowAt(min(OwnRow(r), Rows() - 1));
             float4 row[OWN_FOURS];
             [unroll]
             for (uint k = 0; k < 4 * OWN_FOURS; k++)
-                row[k / 4][k % 4] = ScoreOf(within, at, firstKey + OwnKeys(k / 4)[k % 4], scores[0][k / 4][k % 4]);
+            {
+                const uint key = firstKey + OwnKeys(k / 4)[k % 4];
+                at.entries[3] = (int)key;
+                const float score = Scored(at, scores[0][k / 4][k % 4]);
+                row[k / 4][k % 4] = (within || key < endKey) && Counts(at) ? score : asfloat(0xff800000);
+            }
             [unroll]
             for (uint f = 0; f < OWN_FOURS; f++)
             {
@@ -1818,10 +1802,10 @@ float4 SumsWithoutMasked(uint row, uint column, float shift)
             {
                 const uint first = e / VECTOR * VECTOR;
                 total += dot(FourOf(QueryVector(row, first), (e - first) / 4),
-                    FourOf(KeyVector(k, first), (e - first) / 4));
+                    FourOf(KeyVector(false, k, first), (e - first) / 4));
             }
             const float4 added = Weight(Scored(at, total) - shift)
-                * FourOf(ValueVector(k, column / VECTOR * VECTOR), column % VECTOR / 4);
+                * FourOf(KeyVector(true, k, column / VECTOR * VECTOR), column % VECTOR / 4);
             [unroll]
             for (uint c = 0; c < OWN_COLUMNS; c++)
                 found[c] += added[column % 4 + c];
@@ -1847,14 +1831,9 @@ void Attend(uint item, uint thread)
     {
         shifts[r] = LOWEST;
         sums[r] = 0;
-#if !COOPERATIVE_MATRIX
-        [unroll]
-        for (block = 0; block < BLOCKS; block++)
-            state.mixed[r][block] = 0.0f;
-#endif
     }
 #if COOPERATIVE_MATRIX
-    if (areDirect)  // copies, since tests in the loop cost a twentieth to a tenth of the speed
+    if (areDirect)  // copies, since tests in the loop cost a twentieth to a quarter of the speed
     {
         ProcessTiles(state, thread, true, true);
         ProcessTiles(state, thread, true, false);

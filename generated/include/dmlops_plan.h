@@ -1105,11 +1105,6 @@ typedef struct dmlops_plan_Loop_16 {
     dmlops_plan_Loop items[16];
 } dmlops_plan_Loop_16;
 
-typedef struct dmlops_plan_int_8_4 {
-    int64_t count;
-    dmlops_plan_int_8 items[4];
-} dmlops_plan_int_8_4;
-
 typedef struct dmlops_plan_Tile_12 {
     int64_t count;
     dmlops_plan_Tile items[12];
@@ -2524,20 +2519,16 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t width,
     dmlops_plan_AttentionTile* result) {
     int64_t widest = dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width);
-    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
-        query->items[dmlops_item(planning, 1, query->count)]);
     int64_t rows = 64;
     if (widest <= 64) {
-        int is_few = dmlops_plan_times(planning, heads,
-            dmlops_plan_ceil_div(planning, query->items[dmlops_item(planning, 2, query->count)], rows)) <= 264;
+        int is_few = dmlops_plan_groups_of(planning, query, 1, rows) <= 264;
         result->waves = 4;
         result->slices = 1;
         result->keys = is_few ? 64 : 32;
         return;
     }
     if (widest <= 128) {
-        int is_many = dmlops_plan_times(planning, heads,
-            dmlops_divide(query->items[dmlops_item(planning, 2, query->count)], dmlops_multiply(2, rows))) >= 512;
+        int is_many = dmlops_plan_groups_of(planning, query, 1, dmlops_multiply(2, rows)) >= 512;
         result->waves = is_many ? 8 : 4;
         result->slices = 1;
         result->keys = 32;
@@ -2546,7 +2537,7 @@ DMLOPS_CALLED void dmlops_plan_attention_tile(dmlops_planning* planning, const d
     int64_t slices = (widest <= 256) ? 2 : 4;
     result->waves = dmlops_multiply(2, slices);
     result->slices = slices;
-    result->keys = (widest <= 256) ? 32 : 16;
+    result->keys = dmlops_divide(64, slices);
     return;
 }
 
@@ -2679,12 +2670,10 @@ DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan
    within all limits. */
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view,
     const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end) {
-    dmlops_plan_int_16 least;
-    least.count = 0;
-    DMLOPS_EXTEND(planning, &least, &view->first);
-    dmlops_plan_int_16 greatest;
-    greatest.count = 0;
-    DMLOPS_EXTEND(planning, &greatest, &view->first);
+    dmlops_plan_int_16 limits;
+    limits.count = 0;
+    DMLOPS_EXTEND(planning, &limits, &tensor->sizes);
+    DMLOPS_EXTEND(planning, &limits, &view->limits);
     dmlops_plan_int_4 starts;
     starts.count = 0;
     DMLOPS_APPEND(planning, &starts, 0);
@@ -2697,34 +2686,25 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     DMLOPS_APPEND(planning, &ends, sizes->items[dmlops_item(planning, 1, sizes->count)]);
     DMLOPS_APPEND(planning, &ends, end);
     DMLOPS_APPEND(planning, &ends, sizes->items[dmlops_item(planning, 3, sizes->count)]);
-    dmlops_plan_int_8_4 steps;
-    steps.count = 0;
-    DMLOPS_APPEND(planning, &steps, view->batch);
-    DMLOPS_APPEND(planning, &steps, view->head);
-    DMLOPS_APPEND(planning, &steps, view->row);
-    DMLOPS_APPEND(planning, &steps, view->element);
-    for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
-        const int64_t start = starts.items[each_1];
-        const int64_t stop = ends.items[dmlops_item(planning, each_1, ends.count)];
-        const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
-        for (int64_t d = 0; d < step->count; ++d) {
-            const int64_t stride = step->items[d];
-            least.items[dmlops_item(planning, d, least.count)] =
-                dmlops_add(least.items[dmlops_item(planning, d, least.count)],
-                dmlops_min(dmlops_multiply(start, stride), dmlops_multiply(dmlops_subtract(stop, 1), stride)));
-            greatest.items[dmlops_item(planning, d, greatest.count)] =
-                dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)],
-                dmlops_max(dmlops_multiply(start, stride), dmlops_multiply(dmlops_subtract(stop, 1), stride)));
+    for (int64_t d = 0; d < limits.count; ++d) {
+        const int64_t limit = limits.items[d];
+        int64_t low = view->first.items[dmlops_item(planning, d, view->first.count)];
+        int64_t high = view->first.items[dmlops_item(planning, d, view->first.count)];
+        dmlops_plan_int_4 steps;
+        steps.count = 0;
+        DMLOPS_APPEND(planning, &steps, view->batch.items[dmlops_item(planning, d, view->batch.count)]);
+        DMLOPS_APPEND(planning, &steps, view->head.items[dmlops_item(planning, d, view->head.count)]);
+        DMLOPS_APPEND(planning, &steps, view->row.items[dmlops_item(planning, d, view->row.count)]);
+        DMLOPS_APPEND(planning, &steps, view->element.items[dmlops_item(planning, d, view->element.count)]);
+        for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
+            const int64_t start = starts.items[each_1];
+            const int64_t stop = ends.items[dmlops_item(planning, each_1, ends.count)];
+            const int64_t step = steps.items[dmlops_item(planning, each_1, steps.count)];
+            low = dmlops_add(low, dmlops_min(dmlops_multiply(start, step),
+                dmlops_multiply(dmlops_subtract(stop, 1), step)));
+            high = dmlops_add(high, dmlops_max(dmlops_multiply(start, step),
+                dmlops_multiply(dmlops_subtract(stop, 1), step)));
         }
-    }
-    dmlops_plan_int_16 limits;
-    limits.count = 0;
-    DMLOPS_EXTEND(planning, &limits, &tensor->sizes);
-    DMLOPS_EXTEND(planning, &limits, &view->limits);
-    for (int64_t each_2 = 0; each_2 < least.count; ++each_2) {
-        const int64_t low = least.items[each_2];
-        const int64_t high = greatest.items[dmlops_item(planning, each_2, greatest.count)];
-        const int64_t limit = limits.items[dmlops_item(planning, each_2, limits.count)];
         if ((low < 0) || (high >= limit)) {
             return 0;
         }
@@ -6058,14 +6038,10 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
             made_2.reads = reads;
             DMLOPS_APPEND(planning, &passes, made_2);
         } else {
-            if ((one->outputs & written) != 0) {
-                dmlops_plan_Pass made_3;
-                made_3 = *one;
-                made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
-                DMLOPS_APPEND(planning, &passes, made_3);
-            } else {
-                DMLOPS_APPEND(planning, &passes, *one);
-            }
+            dmlops_plan_Pass made_3;
+            made_3 = *one;
+            made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
+            DMLOPS_APPEND(planning, &passes, made_3);
         }
     }
     DMLOPS_COPY(result, &passes);
@@ -12480,6 +12456,7 @@ static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEP
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"};
 static const int64_t dmlops_multihead_attention_divisors[] = {29, 30};
+static const char* const dmlops_multihead_attention_bounds[] = {"IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
@@ -12488,7 +12465,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {6, dmlops_multihead_attention_lists},
     0,
     {2, dmlops_multihead_attention_divisors},
-    {0, NULL},
+    {4, dmlops_multihead_attention_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -12607,18 +12584,18 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
         DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(4) /* BOOLEAN */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastKey2 */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(4) /* BOOLEAN */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_UINT, DMLOPS_AT(HeadCount),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
@@ -13119,6 +13096,7 @@ static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KE
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "HEADS4"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {33, 34};
+static const char* const dmlops_multihead_attention1_bounds[] = {"IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
@@ -13127,7 +13105,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {6, dmlops_multihead_attention1_lists},
     0,
     {2, dmlops_multihead_attention1_divisors},
-    {0, NULL},
+    {4, dmlops_multihead_attention1_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -13254,14 +13232,6 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
         DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
-        DMLOPS_SMALL(4) /* BOOLEAN */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastSequenceLengths */,
@@ -13272,6 +13242,14 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_SLOT(22) /* Key */, DMLOPS_SLOT(22) /* Key */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(22) /* Key */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(4) /* BOOLEAN */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT,
         DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,

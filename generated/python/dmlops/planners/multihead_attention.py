@@ -44,6 +44,10 @@ SHADER = DefinitionShader(
     sized=2047,
     lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"],
     divisors=[29, 30],
+    bounds=[
+        "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END",
+        "IS_BOOLEAN",
+    ],
     attention=AttentionPass(3, 0, 1, 2, 3),
 )
 
@@ -141,12 +145,14 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         numbers=[
             past_key, desc.HeadCount * query_entry3, (desc.HeadCount + desc.HeadCount) * query_entry3,
-            bits(f.single(desc.Scale)),
+            bits(f.single(desc.Scale)), entry(mask_sizes, len(mask_sizes) - 1), past_key2,
+            bits(f.single(desc.MaskFilterValue)),
+        ],
+        bounds=[
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
-            entry(mask_sizes, len(mask_sizes) - 1), past_key2, bits(f.single(desc.MaskFilterValue)),
         ],
         attention=AttentionViews(
             query=View(

@@ -47,6 +47,10 @@ SHADER = DefinitionShader(
         "HEADS4",
     ],
     divisors=[33, 34],
+    bounds=[
+        "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END",
+        "IS_BOOLEAN",
+    ],
     attention=AttentionPass(3, 0, 1, 2, 3),
 )
 
@@ -151,10 +155,6 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[
             past_sequence_lengths - key, past_key, desc.QueryHeadCount * query_entry3,
             (desc.QueryHeadCount + desc.KeyValueHeadCount) * query_entry3, bits(f.single(desc.Scale)),
-            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
-            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
-            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
-            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
             entry(mask_sizes, len(mask_sizes) - 1), past_sequence_lengths,
             bits(f.single(desc.MaskFilterValue)),
             (
@@ -164,6 +164,12 @@ def inputs(desc: Any, index: int) -> Definition:
             )
             - key,
             past_key, key,
+        ],
+        bounds=[
+            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
+            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
+            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
+            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
         ],
         attention=AttentionViews(
             query=View(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -23,9 +23,10 @@ from dmlgen.sugar import conjunction
 class AttentionPass(FormPass):
     """The sources of a pass of attention, and as texts: the head of keys and values for that of a query at
     `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
-    (`ends`), and whether a key below them counts. `views`: tensors in place of `query`, `key`, `value` and,
-    as "output", `target`, which the pass writes; with "before", the first rows, where others follow; with
-    "stored", outputs that contain nothing else. `tensors` are all of them, by number."""
+    (`ends`), whether a key below them counts, and by name, what these read that depends only on the batch.
+    `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which the pass writes;
+    with "before", the first rows, where others follow; with "stored", outputs that contain nothing else.
+    `tensors` are all of them, by number."""
 
     target: Kept
     query: Kept
@@ -36,6 +37,7 @@ class AttentionPass(FormPass):
     score: str
     ends: tuple[str, ...]
     counts: str
+    of_batch: Mapping[str, str]
     views: Mapping[str, View]
     tensors: tuple[ShaderTensor, ...]
     field = "attention"
@@ -60,28 +62,10 @@ class AttentionPass(FormPass):
     def zeros(self) -> tuple[str, ...]:
         return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE")
 
-    @property
-    def viewed(self) -> Mapping[str, Mapping[int, ShaderTensor]]:
-        """The tensors that may be accessed directly, by role and by the value of its macro. Keys and values
-        may all come from the tensors of the past."""
-        found: dict[str, dict[int, ShaderTensor]] = {}
-        for role, view in self.views.items():
-            before = self.views.get(f"{role}_before", NO_VIEW)
-            numbers = sorted(view.tensors | before.tensors)
-            found[role] = {number + 1: self.tensors[number] for number in numbers}
-        return found
-
-    @property
-    def read(self) -> Mapping[int, ShaderTensor]:
-        """Those that are queries, keys or values, by the value of the macros."""
-        roles = ("query", "key", "key_before", "value", "value_before")
-        found = {number: one for role in roles for number, one in self.viewed[role].items()}
-        return {number: found[number] for number in sorted(found)}
-
-    @property
-    def direct(self) -> Collection[ShaderTensor]:
-        """Those tensors, which the pass accesses in no other way."""
-        return {tensor for tensors in self.viewed.values() for tensor in tensors.values()}
+    def accessed(self, *roles: str) -> Mapping[int, ShaderTensor]:
+        """The tensors that the views of some roles, or of all, may be in, by the value of their macros."""
+        numbers = {number for role in roles or self.views for number in self.views[role].tensors}
+        return {number + 1: self.tensors[number] for number in sorted(numbers)}
 
 
 def attention_pass(
@@ -91,8 +75,13 @@ def attention_pass(
     tests = _tests(attention.counts)
     ends = [test for test in tests if _is_end(test)]
     counts = conjunction(test for test in tests if test not in ends) or ir.Number(True, ir.BOOL)
-    loads = (part for whole in (attention.score, *tests) for part in ir.walk(whole))
-    scored_by = {part.tensor.entry for part in loads if isinstance(part, ir.Load)}
+    parts = (part for whole in (attention.score, *tests) for part in ir.walk(whole))
+    loads = dict.fromkeys(part for part in parts if isinstance(part, ir.Load))
+    scored_by = {load.tensor.entry for load in loads}
+    of_batch = [load for load in loads if load.type == ir.INT and _is_of_batch(load)]
+    named: dict[ir.Expr, ir.Expr] = {
+        load: ir.Local(f"ofBatch{number}", ir.INT) for number, load in enumerate(of_batch)
+    }
     assert operator.defines is not None
     tensors = (*printer.inputs, *printer.outputs)
     numbers = {one.member: number for number, one in enumerate(tensors) if one.member not in scored_by}
@@ -112,9 +101,10 @@ def attention_pass(
         value=printer.kept[attention.value],
         head=printer.deciding(attention.head),
         shared=attention.shared,
-        score=printer.value(attention.score, False),
+        score=printer.value(ir.substitute(attention.score, named), False),
         ends=tuple(printer.deciding(end.right) for end in ends),
-        counts=printer.deciding(counts),
+        counts=printer.deciding(ir.substitute(counts, named)),
+        of_batch={printer.deciding(name): printer.deciding(load) for load, name in named.items()},
         views=views,
         tensors=tensors,
     )
@@ -129,13 +119,14 @@ def _tests(counts: ir.Expr | None) -> tuple[ir.Expr, ...]:
 
 def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
     """Whether a test limits keys by a number that depends only on the batch."""
-    if not isinstance(test, ir.Compare) or (test.op, test.left) != (
-        "<",
-        ir.at(3),
-    ):
-        return False
-    of_batch: dict[ir.Expr, ir.Expr] = {ir.at(0): ir.ZERO}
-    return not free_locals(ir.substitute(test.right, of_batch))
+    match test:
+        case ir.Compare("<", left, right):
+            return left == ir.at(3) and _is_of_batch(right)
+    return False
+
+
+def _is_of_batch(node: ir.Expr) -> bool:
+    return not free_locals(ir.substitute(node, {ir.at(0): ir.ZERO}))
 
 
 def _uses(operator: Operator, kept: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.definition_queries import asks_presence, is_host_computed, walk_through
+from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sparse_sum import SparseSum
 from dmlgen.schedules.sums import Sums
@@ -57,10 +58,13 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
 
 
 def truths_of_forms(
-    sums: Sums | None, sparse_sum: SparseSum | None, contraction: Contraction | None
+    sums: Sums | None,
+    sparse_sum: SparseSum | None,
+    contraction: Contraction | None,
+    attention: Attention | None,
 ) -> Iterator[ir.Expr]:
-    """The truth values that select values made of sums, or terms of a sum, and axes and ranks there: a
-    shader has no code for what is not selected."""
+    """The truth values that select values made of sums, terms of a sum, or masks of attention, and axes and
+    ranks there: a shader has no code for what is not selected."""
     for one in () if sums is None else sums.passes:
         for _, value in one.values:
             for node in walk_through(value):
@@ -69,8 +73,9 @@ def truths_of_forms(
     for node in () if contraction is None else walk_through(contraction.value):
         if isinstance(node, ir.Apply) and is_constant(node) and _is_short(node.function.body):
             yield node
-    terms = () if sparse_sum is None else (sparse_sum.term, sparse_sum.condition)
-    for node in (node for term in terms if term is not None for node in walk_through(term)):
+    parts = [] if sparse_sum is None else [sparse_sum.term, sparse_sum.condition]
+    parts += [] if attention is None else [attention.score, attention.counts]
+    for node in (node for part in parts if part is not None for node in walk_through(part)):
         if node.type == ir.BOOL and is_constant(node):
             yield node
 

@@ -20,6 +20,7 @@ from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
 from dmlgen.registry import Operator, Registry
+from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sparse_sum import SparseSum
@@ -43,7 +44,9 @@ class ShaderPrinter(LoopPrinter):
         assert defines is not None
         self.fused = ""
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
-        truths = truths_of_forms(self.form(Sums), self.form(SparseSum), self.form(Contraction))
+        truths = truths_of_forms(
+            self.form(Sums), self.form(SparseSum), self.form(Contraction), self.form(Attention)
+        )
         truths = truths if forms else truths_of(defines.whole)
         for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths)):
             self.constants.add_bound(bound)

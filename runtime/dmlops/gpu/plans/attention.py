@@ -36,7 +36,7 @@ ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with cooperative matrices"
 ATTENTION_FEW_GROUPS = 264  # NVIDIA H200: 1.05 to 1.13 times as fast with 24 to 192, 0.7 with 384
 "groups up to which those of narrow rows have tiles of 64 keys"
-ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 1.05 times as fast, with fewer 0.67 to 0.76
+ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 1.1 times as fast, with fewer 0.67 to 0.76
 "groups of twice as many waves from which wider rows have these"
 PARTS_COOPERATIVE_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
 "groups that occupy a GPU with cooperative matrices, which take parts of the keys only if there are fewer"
@@ -188,16 +188,15 @@ def few_queries_split(query: Sizes, keys: int, width: int, shared: int, vector: 
 def attention_tile(query: Sizes, width: int) -> AttentionTile:
     """The tile for queries, and values of that width. Wide rows are shared by two or four waves. Of those
     that are narrower, a few groups have registers for more keys, and many have more waves that share keys."""
-    widest, heads = max(query[3], width), times(query[0], query[1])
-    rows = ATTENTION_WAVES * MATRIX_ROWS
+    widest, rows = max(query[3], width), ATTENTION_WAVES * MATRIX_ROWS
     if widest <= NARROW:
-        is_few = times(heads, ceil_div(query[2], rows)) <= ATTENTION_FEW_GROUPS
+        is_few = groups_of(query, 1, rows) <= ATTENTION_FEW_GROUPS
         return AttentionTile(ATTENTION_WAVES, 1, 64 if is_few else 32)
     if widest <= WIDE:
-        is_many = times(heads, query[2] // (2 * rows)) >= ATTENTION_MANY_GROUPS
+        is_many = groups_of(query, 1, 2 * rows) >= ATTENTION_MANY_GROUPS
         return AttentionTile(2 * ATTENTION_WAVES if is_many else ATTENTION_WAVES, 1, 32)
     slices = 2 if widest <= 2 * WIDE else 4
-    return AttentionTile(2 * slices, slices, 32 if widest <= 2 * WIDE else 16)
+    return AttentionTile(2 * slices, slices, 64 // slices)
 
 
 def cooperative_split(query: Sizes, keys: int, width: int, shared: int) -> AttentionSplit:

@@ -86,10 +86,8 @@ def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
             writes = one.writes if output.tensor == NONE else 0
             reads = one.reads - (one.reads & read)
             passes.append(one._replace(writes=writes, outputs=written, reads=reads))
-        elif one.outputs & written != 0:
-            passes.append(one._replace(outputs=one.outputs - (one.outputs & written)))
         else:
-            passes.append(one)
+            passes.append(one._replace(outputs=one.outputs - (one.outputs & written)))
     return passes
 
 
