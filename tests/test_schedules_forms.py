@@ -73,6 +73,15 @@ READS = Family(of("ELEMENT_WISE_ADD", section("ATensor[at] + ATensor[{}] + BTens
     "its mirror image": ("[ATensor.Sizes[d] - 1 - at[d] for d in axes(ATensor)]", False),
 })  # fmt: skip
 
+SELECTED = "InputTensor[replace(at, Axis, normalize_index({}, InputTensor.Sizes[Axis]))]"
+MIRRORED = "[InputTensor.Sizes[d] - 1 - at[d] for d in axes(InputTensor)]"
+INDEX = "normalize_index(IndicesTensor[at], InputTensor.Sizes[Axis])"
+GATHERS = Family(of("GATHER_ELEMENTS", section("{}")), in_step, {
+    "as they are": (SELECTED.format("IndicesTensor[at]"), True),
+    "of mirrored indices": (SELECTED.format(f"IndicesTensor[{MIRRORED}]"), False),
+    "of mirrored elements": (f"InputTensor[replace({MIRRORED}, Axis, {INDEX})]", False),
+})  # fmt: skip
+
 # Products.
 
 LET = {

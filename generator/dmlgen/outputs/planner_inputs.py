@@ -22,7 +22,7 @@ from dmlgen.plans.params import Declaration
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.cases import written
-from dmlgen.schedules.elementwise import is_symbolic, single
+from dmlgen.schedules.elementwise import is_moved, is_symbolic, single
 from dmlgen.schedules.schedule import Schedule
 
 VARIABLES = ("d", "i", "j", "k", "l", "m")
@@ -166,6 +166,7 @@ def _movement(target: ir.Expr, visited: ir.Tensor) -> dict[str, ir.Expr]:
     """How indices move elements, as planners' `Movement` has it, for coordinates of the tensor `visited`. All
     entries of the coordinate `target` are entries of these, or selected, each by the index of the same load,
     whose coordinate may end in the number of the index."""
+    assert is_moved(target), "entries of a coordinate are computed, which planners do not trace"
     whole = written(target, {}, variables=VARIABLES)
     (selected,) = {one for one in ir.walk(whole) if getattr(one, "function", "") == "normalize_index"}
     assert isinstance(selected, ir.Call) and isinstance(selected.arguments[0], ir.Load)
