@@ -109,6 +109,7 @@ def translated(plans: Plans) -> None:
         (2, "of another type", "def f(a: Few) -> int:\n    return f(len(a))\n"),
         (2, "of another type", FEW + "b: Few = [True]\n"),
         (4, "the name b", NUMBER + "if a == 1:\n        b = 1\n    f(b)\n"),
+        (2, "assigning to a parameter", "def f(a: Pair) -> None:\n    a = a._replace(first=1)\n"),
         (2, "these targets", "def f(a: int, b: int) -> None:\n    a, b = b, a\n"),
         (2, "comparing", "def f(a: Few, b: Few) -> bool:\n    return a == b\n"),
         (2, "comparing", "def f(a: str) -> bool:\n    return a == 'b'\n"),

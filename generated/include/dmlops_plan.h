@@ -7437,13 +7437,12 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
         dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), dmlops_plan_ceil_div(planning, part, own));
         dmlops_out_define(planning, "", DMLOPS_TEXT("EACH"), (dmlops_multiply(2, op->count) <= own) ? 1 : 2);
-        dmlops_plan_TopKParams made_2;
-        made_2 = *params;
-        made_2.length = length;
-        made_2.parts = parts;
-        made_2.partLength = part;
-        *params = made_2;
-        dmlops_plan_dispatch_top_k(planning, op, params, &source, &target, &groups, threads);
+        dmlops_plan_TopKParams step;
+        step = *params;
+        step.length = length;
+        step.parts = parts;
+        step.partLength = part;
+        dmlops_plan_dispatch_top_k(planning, op, &step, &source, &target, &groups, threads);
         length = dmlops_multiply(parts, op->count);
         bytes_abreast = 0;
     }
@@ -7486,13 +7485,12 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     int64_t span = tile;
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_plan_times(planning, tiles, dmlops_divide(tile, items)), threads, 1, &groups);
-    dmlops_plan_TopKParams made_3;
-    made_3 = *params;
-    made_3.count = tiles;
-    made_3.kept = kept;
-    made_3.parts = runs;
-    *params = made_3;
-    dmlops_plan_dispatch_top_k(planning, op, params, &nothing, &target, &groups, threads);
+    dmlops_plan_TopKParams sorting;
+    sorting = *params;
+    sorting.count = tiles;
+    sorting.kept = kept;
+    sorting.parts = runs;
+    dmlops_plan_dispatch_top_k(planning, op, &sorting, &nothing, &target, &groups, threads);
     while (planning->reason == DMLOPS_REASON_NONE && (runs > 1)) {
         int64_t run = kept;
         int64_t pairs = dmlops_plan_ceil_div(planning, runs, 2);
@@ -7500,22 +7498,21 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         source = target;
         kept = dmlops_min(op->count, dmlops_multiply(2, span));
         int64_t entries = dmlops_plan_times(planning, dmlops_plan_times(planning, count, runs), run);
-        dmlops_plan_Groups made_4;
-        dmlops_plan_grid(planning, entries, 256, 1, &made_4);
-        groups = made_4;
+        dmlops_plan_Groups made_3;
+        dmlops_plan_grid(planning, entries, 256, 1, &made_3);
+        groups = made_3;
         target = spare;
         if (pairs == 1) {
             target = nothing;
         }
-        dmlops_plan_TopKParams made_5;
-        made_5 = *params;
-        made_5.count = entries;
-        made_5.kept = kept;
-        made_5.parts = runs;
-        made_5.partLength = run;
-        made_5.partSpan = span;
-        *params = made_5;
-        dmlops_plan_dispatch_top_k(planning, op, params, &source, &target, &groups, 256);
+        dmlops_plan_TopKParams merging;
+        merging = *params;
+        merging.count = entries;
+        merging.kept = kept;
+        merging.parts = runs;
+        merging.partLength = run;
+        merging.partSpan = span;
+        dmlops_plan_dispatch_top_k(planning, op, &merging, &source, &target, &groups, 256);
         spare = source;
         runs = pairs;
         span = dmlops_multiply(2, span);

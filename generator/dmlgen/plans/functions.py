@@ -221,6 +221,9 @@ class _Translation:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
                 self.assign(name, value, self.plans.type(self.module, annotation))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                given = dict(self.function.parameters).get(name)
+                if given is not None and not isinstance(given, Scalar):
+                    raise self.module.refused(node, "assigning to a parameter that is no number")
                 self.assign(name, value, self.type_of(name))
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
                 for place, (target, value) in enumerate(zip(names, values, strict=True), 1):

@@ -172,8 +172,8 @@ def select(out: Planning, op: TopK, loops: Loops, params: TopKParams, most: int)
         out.define("LINES", abreast)
         out.define("ITEMS", ceil_div(part, own))
         out.define("EACH", 1 if 2 * op.count <= own else 2)
-        params = params._replace(length=length, parts=parts, partLength=part)
-        dispatch_top_k(out, op, params, source, target, groups, threads)
+        step = params._replace(length=length, parts=parts, partLength=part)
+        dispatch_top_k(out, op, step, source, target, groups, threads)
         length, bytes_abreast = parts * op.count, 0
 
 
@@ -194,8 +194,8 @@ def sort(out: Planning, op: TopK, params: TopKParams, tile: int) -> None:
     out.define("TILE", tile)
     tiles, span = times(count, runs), tile
     groups = grid(out, times(tiles, tile // items), threads, 1)
-    params = params._replace(count=tiles, kept=kept, parts=runs)
-    dispatch_top_k(out, op, params, nothing, target, groups, threads)
+    sorting = params._replace(count=tiles, kept=kept, parts=runs)
+    dispatch_top_k(out, op, sorting, nothing, target, groups, threads)
 
     while runs > 1:
         run, pairs, source = kept, ceil_div(runs, 2), target
@@ -205,7 +205,7 @@ def sort(out: Planning, op: TopK, params: TopKParams, tile: int) -> None:
         target = spare
         if pairs == 1:
             target = nothing
-        params = params._replace(count=entries, kept=kept, parts=runs, partLength=run, partSpan=span)
-        dispatch_top_k(out, op, params, source, target, groups, TOP_K_MERGED_THREADS)
+        merging = params._replace(count=entries, kept=kept, parts=runs, partLength=run, partSpan=span)
+        dispatch_top_k(out, op, merging, source, target, groups, TOP_K_MERGED_THREADS)
         spare = source
         runs, span = pairs, 2 * span
