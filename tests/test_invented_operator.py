@@ -126,6 +126,38 @@ compute:
     OutputPlaceTensor: argmax(distance(k) for k in range(count))
 """
 
+PEAK = """\
+operator: DECAYING_PEAK
+value: 903
+since: "5.0"
+summary: Finds the largest number so far of each column, which halves with each row.
+page: none
+
+members:
+  InputTensor: {role: input, summary: The numbers.}
+  OutputTensor: {role: output, summary: The peaks.}
+
+rules:
+  - {same: DataType, of: [InputTensor, OutputTensor]}
+  - {same: DimensionCount, of: [InputTensor, OutputTensor]}
+  - {id: output-sizes, infer: OutputTensor.Sizes = InputTensor.Sizes}
+
+support:
+  "5.0":
+    - {tensors: [InputTensor, OutputTensor], ranks: 2, types: [FLOAT32]}
+
+compute:
+  let:
+    x: float(InputTensor[at])
+  tensors:
+    Peak:
+      sizes: InputTensor.Sizes
+      recurrent: true
+      value: "x if at[0] == 0 else max(Peak[[at[0] - 1, at[1]]] * 0.5, x)"
+  outputs:
+    OutputTensor: Peak[at]
+"""
+
 CHECK = """
 import numpy as np
 
@@ -187,6 +219,13 @@ for sizes in [(4,), (3, 17), (2, 1, 5), (2, 3, 4, 1), (5, 300)]:
     agree("ROW_EXTENT", {"InputTensor": rows}, extent)
     places = distances.argmax(-1, keepdims=True).astype(np.uint32)
     agree("ROW_EXTENT", {"InputTensor": rows}, {**extent, "OutputPlaceTensor": places})
+
+for sizes in [(4, 3), (3, 24000)]:  # enough for threads to write several elements of the output
+    numbers = random.normal(size=sizes).astype(np.float32)
+    peaks = numbers.copy()
+    for row in range(1, len(peaks)):
+        peaks[row] = np.maximum(peaks[row - 1] * np.float32(0.5), numbers[row])
+    agree("DECAYING_PEAK", {"InputTensor": numbers}, {"OutputTensor": peaks})
 """
 
 
@@ -195,7 +234,10 @@ def invented(shared: Shared) -> Path:
     """A folder with the specs and the outputs of the operators, which alone were added to what all share."""
 
     def make(folder: Path) -> None:
-        operators = {"bilinear_form": BILINEAR, "dilated_correlation": CORRELATION, "row_extent": EXTENT}
+        operators = {
+            "bilinear_form": BILINEAR, "decaying_peak": PEAK, "dilated_correlation": CORRELATION,
+            "row_extent": EXTENT,
+        }  # fmt: skip
         write(folder / "specs", operators)
         generate(folder)
 

@@ -230,7 +230,7 @@ def dispatch_defined(
         shape = shape_of_threads(shape, one.axis, ELEMENTS_PER_THREAD)
     if shader.writes_vectors:
         out.define("VECTOR", each)
-    count = element_count(shape) // (each * shape[0] if one.is_along else each)
+    count = element_count(shape) // (shape[0] if one.is_along else each)
     threads = Threads(count, DEFINITION_THREADS)
     if tile.rows > 0:
         step = min(step, 1)  # groups count later ones, which have the same constants
@@ -241,8 +241,9 @@ def dispatch_defined(
 
 def elements_of_thread(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> int:
     """The elements that threads of a pass compute each, adjacent in memory: there must be enough of them. A
-    pass that scatters is faster with one: neighboring threads then write to neighboring places."""
-    if not shader.writes_vectors or one.box != NONE:
+    pass that scatters is faster with one: neighboring threads then write to neighboring places. Steps of a
+    recurrence are counted in threads, and may have an odd number of elements, so theirs compute one, too."""
+    if not shader.writes_vectors or one.box != NONE or one.is_along:
         return 1
     order = outermost_first(shape, order_of(op, one, shape))
     inner = order[-1]
