@@ -189,6 +189,20 @@ def test_windows_give_what_the_reference_gives(name: str, device: Any) -> None:
     check(device, (CASES | CONVOLUTIONS)[name])
 
 
+@pytest.mark.parametrize("includes", [False, True])
+@pytest.mark.parametrize(("dilation", "end"), [(2**31 - 1, 1), (2**32 - 1, 1), (1, 2**30), (1, 2**31 - 1)])
+def test_averages_count_taps_whatever_is_between_or_after_them(
+    dilation: int, end: int, includes: bool, device: Any
+) -> None:
+    """Numbers near the limits of 32 bits, of which nothing in shaders may be a sum."""
+    desc = dmlops.make.average_pooling1(
+        of("FLOAT32", 1, 2, 5, 6), Strides=(2**30, 1), WindowSize=(1, 3), StartPadding=(0, 1),
+        EndPadding=(end, 1), Dilations=(dilation, 1), IncludePadding=includes,
+    )  # fmt: skip
+    assert not desc.validate()
+    check(device, desc)
+
+
 @pytest.mark.parametrize("name", [*SPREAD, "apart"])
 def test_phases_do_so_too(name: str, device: Any) -> None:
     desc = SPREAD.get(name, APART)

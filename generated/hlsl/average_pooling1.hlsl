@@ -110,7 +110,7 @@ struct WindowAxis
     Dimension sizes[RANK];  // of the output, in blocks
     WindowAxis windowAxes[WINDOW_RANK];
     int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
-        windowSize[2], endPadding[2];
+        windowSize[2], boxEnds[2];
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
@@ -120,7 +120,7 @@ struct WindowAxis
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
-        windowSize[2], endPadding[2];
+        windowSize[2], boxEnds[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -312,26 +312,17 @@ REAL_VALUE OutputSum(List at)
     return result;
 }
 
-int BoxEnd(int d)
-{
-    if (includePadding != 0)
-        return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d)
-            + Entry(ListOf(endPadding[0], endPadding[1], END_PADDING_LENGTH), d);
-    return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d);
-}
-
 int TapsBefore(List o, int d, int c)
 {
-    return max(min(FloorQuotient(c + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
-        - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) + Dilation(d) - 1, Dilation(d)),
-        Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
+    return max(min(FloorQuotient(c - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
+        Dilation(d)) + 1, Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
 }
 
 int BoxStart(int d)
 {
     if (includePadding != 0)
-        return 0 - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
-    return 0;
+        return 0;
+    return Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
 }
 
 int CountProduct(List o)
@@ -341,7 +332,8 @@ int CountProduct(List o)
     int result = (int)1;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-        result *= TapsBefore(o, d, BoxEnd(d)) - TapsBefore(o, d, BoxStart(d));
+        result *= TapsBefore(o, d, Entry(ListOf(boxEnds[0], boxEnds[1], BOX_ENDS_LENGTH), d))
+            - TapsBefore(o, d, BoxStart(d));
     return result;
 }
 

@@ -63,8 +63,8 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     Dimension sizes[RANK];  // of the tensor written
-    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2], spatial[2], endPadding[2],
-        startPadding[2], strides[2], windowSize[2], results[2], stridesReciprocals[2], keptShareSizes[2];
+    int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2], boxEnds[2], strides[2],
+        windowSize[2], startPadding[2], results[2], stridesReciprocals[2], keptShareSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -250,28 +250,19 @@ void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first +
 
 void WriteKeptShare(uint number, REAL_VALUE entry) { StoreReal(keptShareFirst, number, entry); }
 
-int BoxEnd(int d)
-{
-    if (INCLUDE_PADDING_BOUND)
-        return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d)
-            + Entry(ListOf(endPadding[0], endPadding[1], END_PADDING_LENGTH), d);
-    return Entry(ListOf(spatial[0], spatial[1], SPATIAL_LENGTH), d);
-}
-
 int Dilation(int d) { return 1; }
 
 int TapsBefore(List o, int d, int c)
 {
-    return max(min(FloorQuotient(c + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
-        - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) + Dilation(d) - 1, Dilation(d)),
-        Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
+    return max(min(FloorQuotient(c - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
+        Dilation(d)) + 1, Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
 }
 
 int BoxStart(int d)
 {
     if (INCLUDE_PADDING_BOUND)
-        return 0 - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
-    return 0;
+        return 0;
+    return Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
 }
 
 int CountProduct(List o)
@@ -281,7 +272,8 @@ int CountProduct(List o)
     int result = (int)1;
     [unroll]
     for (int d = dFirst; d < dLast; d++)
-        result *= TapsBefore(o, d, BoxEnd(d)) - TapsBefore(o, d, BoxStart(d));
+        result *= TapsBefore(o, d, Entry(ListOf(boxEnds[0], boxEnds[1], BOX_ENDS_LENGTH), d))
+            - TapsBefore(o, d, BoxStart(d));
     return result;
 }
 

@@ -6750,7 +6750,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), each);
     }
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape),
-        one->is_along ? dmlops_multiply(each, shape.items[dmlops_item(planning, 0, shape.count)]) : each);
+        one->is_along ? shape.items[dmlops_item(planning, 0, shape.count)] : each);
     dmlops_plan_Threads threads;
     threads.threads = count;
     threads.in_group = 256;
@@ -6763,10 +6763,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
 }
 
 /* The elements that threads of a pass compute each, adjacent in memory: there must be enough of them. A pass that
-   scatters is faster with one: neighboring threads then write to neighboring places. */
+   scatters is faster with one: neighboring threads then write to neighboring places. Steps of a recurrence are
+   counted in threads, and may have an odd number of elements, so theirs compute one, too. */
 DMLOPS_CALLED int64_t dmlops_plan_elements_of_thread(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
-    if (!shader->writes_vectors || (one->box != -1)) {
+    if (!shader->writes_vectors || (one->box != -1) || one->is_along) {
         return 1;
     }
     dmlops_plan_int_8 made_1;
@@ -9036,7 +9037,7 @@ static const uint8_t dmlops_reduce_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"};
+static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"};
 static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
@@ -9072,8 +9073,12 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(22), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(IncludePadding), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
@@ -11392,15 +11397,15 @@ static const uint8_t dmlops_activation_relu_grad_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
-static const char* const dmlops_average_pooling_grad_lists[] = {"SPATIAL", "END_PADDING", "START_PADDING", "STRIDES", "WINDOW_SIZE", "RESULTS"};
-static const int64_t dmlops_average_pooling_grad_divisors[] = {6};
+static const char* const dmlops_average_pooling_grad_lists[] = {"BOX_ENDS", "STRIDES", "WINDOW_SIZE", "START_PADDING", "RESULTS"};
+static const int64_t dmlops_average_pooling_grad_divisors[] = {4};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS", "INCLUDE_PADDING"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
     0,
     1,
-    {6, dmlops_average_pooling_grad_lists},
+    {5, dmlops_average_pooling_grad_lists},
     0,
     {1, dmlops_average_pooling_grad_divisors},
     {2, dmlops_average_pooling_grad_bounds},
@@ -11422,15 +11427,17 @@ static const dmlops_shader_tensor dmlops_average_pooling_grad_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_grad_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(OutputGradientTensor),
-        DMLOPS_SMALL(2),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
-        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(22), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(IncludePadding), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SMALL(2),
@@ -12841,7 +12848,7 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"};
+static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"};
 static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
@@ -12879,8 +12886,12 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(22), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(IncludePadding), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
@@ -12924,7 +12935,7 @@ static const uint8_t dmlops_activation_hard_swish_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
-static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"};
+static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"};
 static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
     {0, NULL},
@@ -12966,8 +12977,12 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(EndPadding),
-        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(22), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(IncludePadding), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,

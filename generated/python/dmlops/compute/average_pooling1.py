@@ -33,23 +33,26 @@ def define(e: Evaluation, desc: Any) -> None:
 
     def taps_before(o: Any, d: Any, c: Any) -> Any:
         return clamp(
-            quotient(
-                c + entry(desc.StartPadding, d) - entry(o, d) * entry(desc.Strides, d) + dilation(d) - 1,
-                dilation(d),
-            ),
-            0, entry(desc.WindowSize, d),
+            quotient(c - entry(o, d) * entry(desc.Strides, d) - 1, dilation(d)) + 1, 0,
+            entry(desc.WindowSize, d),
         )
 
-    def box_end(d: Any) -> Any:
-        return entry(spatial(), d) + entry(desc.EndPadding, d) if desc.IncludePadding else entry(spatial(), d)
+    def box_ends() -> Any:
+        return tuple(
+            entry(spatial(), d)
+            + entry(desc.StartPadding, d)
+            + (entry(desc.EndPadding, d) if desc.IncludePadding else 0)
+            for d in range(dims())
+        )
 
     def box_start(d: Any) -> Any:
-        return -entry(desc.StartPadding, d) if desc.IncludePadding else 0
+        return 0 if desc.IncludePadding else entry(desc.StartPadding, d)
 
     def count(o: Any) -> Any:
         return larger(
             multiplied(
-                taps_before(o, d, box_end(d)) - taps_before(o, d, box_start(d)) for d in range(dims())
+                taps_before(o, d, entry(box_ends(), d)) - taps_before(o, d, box_start(d))
+                for d in range(dims())
             ),
             1,
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arithmetic import entry
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, SlidingPass
@@ -14,7 +15,7 @@ from ..gpu.plans.gemm_view import Window
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     sized=1,
-    lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"],
+    lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"],
     boxes=16,
     bounds=["DIMS"],
     sliding=SlidingPass(1, 0, 1, -1),
@@ -29,11 +30,20 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
+    input_sizes = desc.InputTensor.Sizes[2:]
     return Definition(
         tensors=tensors,
         lists=[
-            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding),
-            limited(desc.InputTensor.Sizes[2:]), limited(desc.WindowSize), limited(desc.EndPadding),
+            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
+            limited(desc.WindowSize),
+            limited(
+                tuple(
+                    entry(input_sizes, d)
+                    + desc.StartPadding[d]
+                    + (desc.EndPadding[d] if desc.IncludePadding else 0)
+                    for d in range(desc.DimensionCount)
+                )
+            ),
         ],
         numbers=[1 if desc.IncludePadding else 0],
         bounds=[desc.DimensionCount],

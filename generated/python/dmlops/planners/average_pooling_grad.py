@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arithmetic import entry
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass
@@ -14,8 +15,8 @@ SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_SHARE", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
     sized=1,
-    lists=["SPATIAL", "END_PADDING", "START_PADDING", "STRIDES", "WINDOW_SIZE", "RESULTS"],
-    divisors=[6],
+    lists=["BOX_ENDS", "STRIDES", "WINDOW_SIZE", "START_PADDING", "RESULTS"],
+    divisors=[4],
     bounds=["DIMS", "INCLUDE_PADDING"],
     writes_vectors=True,
 )
@@ -34,8 +35,15 @@ def inputs(desc: Any, index: int) -> Definition:
         tensors=tensors,
         kept_sizes=[limited(input_gradient_sizes)],
         lists=[
-            limited(desc.OutputGradientTensor.Sizes[2:]), limited(desc.EndPadding),
-            limited(desc.StartPadding), limited(desc.Strides), limited(desc.WindowSize),
+            limited(
+                tuple(
+                    entry(desc.OutputGradientTensor.Sizes[2:], d)
+                    + desc.StartPadding[d]
+                    + (desc.EndPadding[d] if desc.IncludePadding else 0)
+                    for d in range(desc.DimensionCount)
+                )
+            ),
+            limited(desc.Strides), limited(desc.WindowSize), limited(desc.StartPadding),
             limited(input_gradient_sizes[2:]),
         ],
         bounds=[desc.DimensionCount, 1 if desc.IncludePadding else 0],

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arithmetic import entry
 from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
@@ -16,7 +17,7 @@ SHADER = DefinitionShader(
     passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1)],
     optional=20,
     sized=31,
-    lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "END_PADDING"],
+    lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"],
     boxes=16,
     bounds=["DIMS"],
     sliding=SlidingPass(1, 0, 5, -1),
@@ -35,11 +36,20 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
+    input_sizes = desc.InputTensor.Sizes[2:]
     return Definition(
         tensors=tensors,
         lists=[
-            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding),
-            limited(desc.InputTensor.Sizes[2:]), limited(desc.WindowSize), limited(desc.EndPadding),
+            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
+            limited(desc.WindowSize),
+            limited(
+                tuple(
+                    entry(input_sizes, d)
+                    + desc.StartPadding[d]
+                    + (desc.EndPadding[d] if desc.IncludePadding else 0)
+                    for d in range(desc.DimensionCount)
+                )
+            ),
         ],
         numbers=[
             min(len(sizes_of(desc.InputZeroPointTensor)) - 1, 1),
