@@ -218,7 +218,7 @@ def test_scratch_has_room_beyond_32_bits(library: Library) -> None:
     lines = TensorDesc("UINT8", (2**17, 16384))
     desc = make.top_k1(lines, Axis=1, K=8000, AxisDirection="DECREASING", OutputIndexTensor="UINT32")
     assert library.plan(desc) == expected(desc)
-    assert plan(desc).scratch["scratch0"] == 8 * 2**17 * 4 * 4096
+    assert plan(desc).scratch["scratch0"] == 8 * 2**17 * 2 * 8000
 
 
 @pytest.mark.parametrize("value", [2, -1])

@@ -1085,7 +1085,7 @@ void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, int4
 #else
     [unroll]
     for (e = 0; e < 4; e++)
-        if ((sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows) && IsThere(four.positions[e % sumsAcross]))
+        if (IsThere(four.positions[e % sumsAcross]) && (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
             StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
 #endif
 #endif

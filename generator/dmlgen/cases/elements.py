@@ -453,7 +453,7 @@ def _called(function: Callable[..., float], *arguments: float) -> float:
     except (ValueError, ZeroDivisionError):
         x = arguments[0]
         if function is math.pow:
-            return math.inf if x == 0 else math.nan
+            return math.copysign(math.inf, x if arguments[1] % 2 == 1 else 1) if x == 0 else math.nan
         if function is math.atanh:
             return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
         poles = {math.log: 0, math.log1p: -1}

@@ -222,7 +222,7 @@ def _left(registry: Registry, operator: Operator, inputs: PlannerInputs) -> tupl
     """The activations that can be fused into an operator but run in their own shader."""
     if inputs.static is None or not inputs.fused or operator.member[inputs.fused].count is not None:
         return ()
-    taken = inputs.static["activations"]
+    taken = inputs.static.get("activations", ())
     return tuple(name for name in registry.fusable(operator) if registry.operator[name].value not in taken)
 
 

@@ -122,7 +122,7 @@ class TensorPrinter(FunctionPrinter):
         if "double" not in self.reals:
             return self.print(node, ATOM)
         significand = f"{self.tensors[name].macro}_SIGNIFICAND"
-        return self.call_of("RoundingOnce", self.reals, self.print(node), significand)
+        return self.call_of("RoundingOnce", self.values(node), self.print(node), significand)
 
     def _in_value_type(self, node: ir.Expr, name: str) -> str:
         """A number in the type in which a tensor's elements are computed; it may have bits that those
