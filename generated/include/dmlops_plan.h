@@ -2528,7 +2528,10 @@ DMLOPS_CALLED void dmlops_plan_attention_tile(dmlops_planning* planning, const d
         return;
     }
     if (widest <= 128) {
-        int is_many = dmlops_plan_groups_of(planning, query, 1, dmlops_multiply(2, rows)) >= 512;
+        int64_t whole = dmlops_divide(query->items[dmlops_item(planning, 2, query->count)], dmlops_multiply(2, rows));
+        int is_many = dmlops_plan_times(planning, dmlops_plan_times(planning,
+            query->items[dmlops_item(planning, 0, query->count)], query->items[dmlops_item(planning, 1, query->count)]),
+            whole) >= 512;
         result->waves = is_many ? 8 : 4;
         result->slices = 1;
         result->keys = 32;

@@ -193,7 +193,8 @@ def attention_tile(query: Sizes, width: int) -> AttentionTile:
         is_few = groups_of(query, 1, rows) <= ATTENTION_FEW_GROUPS
         return AttentionTile(ATTENTION_WAVES, 1, 64 if is_few else 32)
     if widest <= WIDE:
-        is_many = groups_of(query, 1, 2 * rows) >= ATTENTION_MANY_GROUPS
+        whole = query[2] // (2 * rows)  # groups of a head without idle waves
+        is_many = times(times(query[0], query[1]), whole) >= ATTENTION_MANY_GROUPS
         return AttentionTile(2 * ATTENTION_WAVES if is_many else ATTENTION_WAVES, 1, 32)
     slices = 2 if widest <= 2 * WIDE else 4
     return AttentionTile(2 * slices, slices, 64 // slices)
