@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dmlgen.catalog import ALGORITHMS
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
-from dmlgen.expr.definition_queries import is_known
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import Operator
 from dmlgen.schedules.schedule import Schedule
@@ -90,8 +89,10 @@ def _copies(node: ir.Expr) -> bool:
             return _copies(then) and _copies(otherwise)
         case ir.Call(function="element", arguments=(ir.Number(value=value),)):
             return value == 0  # it has the same bits in every type
+        case ir.Call(function="convert", arguments=(ir.Member(), *_)):
+            return True  # the host converts it; what a shader computes would depend on the type
         case _:
-            return node.type.kind == "element" and (isinstance(node, ir.Load) or is_known(node))
+            return node.type.kind == "element" and isinstance(node, ir.Load | ir.Member)
 
 
 def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
