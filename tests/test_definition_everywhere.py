@@ -105,6 +105,12 @@ DEFINITIONS = [
         FLOATS,
     ),
     Definition(
+        "quotient-by-members",
+        "(at[0] - 1) // Count * 100 + (at[0] - 1) % Count * 10 + at[0] // Offset + at[0] % Offset",
+        FLOATS,
+        SIGNED,
+    ),
+    Definition(
         "bits-by-name",
         "masked",
         FLOATS,

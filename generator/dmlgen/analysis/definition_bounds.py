@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dmlgen.analysis.classes import rank_classes
+from collections.abc import Iterable
+
+from dmlgen.analysis.classes import demanded, rank_classes
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import ANY, ENDLESS, Bounds, Interval
 from dmlgen.registry import Check, Operator, Registry, Stage
@@ -101,6 +103,16 @@ class Unchecked(DefinitionBounds):
 class Valid(DefinitionBounds):
     """Bounds for valid descriptions, in which every array entry that is read exists."""
 
+    def __init__(self, registry: Registry, operator: Operator | None, stage: Stage) -> None:
+        super().__init__(registry, operator, stage)
+        known = () if operator is None else (one for one in operator.members if one.type in registry.types)
+        types = {one.name: self._of_type(one.type) for one in known}
+        checks = () if operator is None else demanded(operator.rules)
+        self._members = _narrowed(types, ir.Member, (one for one in checks if not one.loops))
+
+    def member(self, node: ir.Member) -> Interval:
+        return self._members.get(node.name) or super().member(node)
+
     def contains(self, index: ir.Expr, sequence: ir.Expr) -> bool:
         return True
 
@@ -108,29 +120,28 @@ class Valid(DefinitionBounds):
         return True
 
 
-def bound_of(check: Check) -> tuple[str, ir.CompareOp, int] | None:
-    """The bound that a check sets for a tensor's integer or array entries, if it does nothing else."""
-    match check.condition:
-        case ir.Compare(
-            op=op,
-            left=ir.Field(name=name) | ir.Index(sequence=ir.Field(name=name)),
-            right=ir.Number(value=int(value)) | ir.Constant(value=value),
-        ) if op in ("<=", ">=") and check.guard is None:
-            return name, op, value
-        case _:
-            return None
-
-
 def field_bounds(registry: Registry) -> dict[str, Interval]:
     """Bounds of a tensor's integers or array entries after the STRUCTURE stage: by type, and by rule."""
-    bounds: dict[str, Interval] = {}
-    for field in registry.structs["BUFFER_TENSOR_DESC"].members:
-        if field.type in registry.types:
-            bounds[field.name] = registry.types[field.type].range
-    for check in (c for r in registry.tensor.rules if r.stage is Stage.STRUCTURE for c in r.checks):
-        bound = bound_of(check)
-        if bound is not None:
-            name, op, value = bound
-            low, high = bounds[name]
-            bounds[name] = (max(low, value), high) if op == ">=" else (low, min(high, value))
+    fields = registry.structs["BUFFER_TENSOR_DESC"].members
+    types = {one.name: registry.types[one.type].range for one in fields if one.type in registry.types}
+    rules = (one for one in registry.tensor.rules if one.stage is Stage.STRUCTURE)
+    return _narrowed(types, ir.Field, (check for rule in rules for check in rule.checks))
+
+
+def _narrowed(
+    bounds: dict[str, Interval], kind: type[ir.Field | ir.Member], checks: Iterable[Check]
+) -> dict[str, Interval]:
+    """Bounds by name, narrowed by the checks that only compare such a value, or any entry of it, with a
+    number."""
+    for check in checks:
+        match check.condition:
+            case ir.Compare(
+                op="<=" | ">=" as op,
+                left=ir.Field() | ir.Member() | ir.Index(sequence=ir.Field()) as left,
+                right=ir.Number(value=int(value)) | ir.Constant(value=value),
+            ) if check.guard is None:
+                one = left.sequence if isinstance(left, ir.Index) else left
+                if isinstance(one, kind) and one.name in bounds:
+                    low, high = bounds[one.name]
+                    bounds[one.name] = (max(low, value), high) if op == ">=" else (low, min(high, value))
     return bounds

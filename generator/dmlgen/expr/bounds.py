@@ -97,7 +97,7 @@ class Bounds:
                 return value, value
             case ir.Local():
                 return self._local(node)
-            case ir.Definition(value=value):
+            case ir.Definition(value=value) | ir.Apply(function=ir.Function(body=value), arguments=()):
                 return self.value(value)
             case ir.Member():
                 return self.member(node)

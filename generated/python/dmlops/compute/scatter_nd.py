@@ -23,17 +23,14 @@ def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
             load(
                 "IndicesTensor",
                 align(
-                    (*scattered[: max(desc.IndicesDimensionCount - 1, 0)], j),
-                    desc.IndicesTensor.DimensionCount, 0,
+                    (*scattered[: desc.IndicesDimensionCount - 1], j), desc.IndicesTensor.DimensionCount, 0
                 ),
             ),
             desc.OutputTensor.Sizes[input_start + j],
         )
         for j in range(min(index_tuple_size, 8))
     )
-    return align(
-        indexed + scattered[max(desc.IndicesDimensionCount - 1, 0) :], desc.OutputTensor.DimensionCount, 0
-    )
+    return align(indexed + scattered[desc.IndicesDimensionCount - 1 :], desc.OutputTensor.DimensionCount, 0)
 
 
 def computation(desc: Any) -> Scatter:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TypeVar
 
+from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
@@ -19,7 +20,7 @@ from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
-from dmlgen.registry import Operator, Registry
+from dmlgen.registry import Operator, Registry, Stage
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.schedule import FastForm
@@ -43,6 +44,7 @@ class ShaderPrinter(LoopPrinter):
         defines = operator.defines
         assert defines is not None
         self.fused = ""
+        self._bounds = Valid(registry, operator, Stage.VALUES)
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
         truths = truths_of_forms(
             self.form(Sums), self.form(SparseSum), self.form(Contraction), self.form(Attention)
@@ -170,7 +172,7 @@ class ShaderPrinter(LoopPrinter):
             if isinstance(right, ir.Index) and is_constant(right.sequence):
                 reciprocal = self._entry_of(self.constants.reciprocals(right.sequence), right.index)
                 return f"{function}By({given}, {reciprocal})", ATOM
-            if is_constant(right):
+            if is_constant(right) and self._bounds.value(right)[0] >= 1:
                 return f"{function}By({given}, 2 * {self.constants.reciprocal(right).name})", ATOM
             return f"{function}({given})", ATOM
         if op in ("<<", ">>") or (op == "/" and node.type.kind == "element"):
