@@ -225,7 +225,7 @@ struct WindowAxis
     Dimension sizes[RANK];  // of the output, in blocks
     WindowAxis windowAxes[WINDOW_RANK];
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
-        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
+        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // blocks
@@ -240,7 +240,7 @@ struct WindowAxis
     int4 leftSteps[2], rightSteps[2];
     WindowAxis windowAxes[WINDOW_RANK];
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
-        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
+        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint matrices, matrixRows, matrixColumns;
@@ -255,7 +255,7 @@ struct WindowAxis
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
-        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], startPadding[2], dilations[2], strides[2],
+        outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
@@ -812,7 +812,6 @@ int PositionChoice(List at, int d, List w)
 
 List Position(List at, List w)
 {
-    const List list1 = StridedPosition(at, w);
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]

@@ -241,7 +241,6 @@ int SourceChoice(List at, int d)
 
 List Source(List at)
 {
-    const List list1 = Position(at);
     List result = (List)0;
     result.length = INPUT_SIZES_LENGTH;
     [unroll]

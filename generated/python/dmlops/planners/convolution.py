@@ -21,11 +21,11 @@ SHADER = DefinitionShader(
     optional=4,
     sized=15,
     lists=[
-        "OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW",
+        "OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "WINDOW",
         "INPUT_SIZES2",
     ],
     boxes=64,
-    divisors=[9, 13],
+    divisors=[9, 11],
     bounds=["DIMS", "PADS_OUTPUT"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(1, 0, 3, 1),
@@ -56,8 +56,8 @@ def inputs(desc: Any, index: int) -> Definition:
         lists=[
             limited(desc.OutputPadding),
             limited((desc.GroupCount, quotient(entry(output_sizes, 1), desc.GroupCount))),
-            limited((desc.GroupCount, input_sizes_entry)), limited(desc.StartPadding),
-            limited(desc.Dilations), limited(desc.Strides), limited(filter_sizes), limited(input_sizes[2:]),
+            limited((desc.GroupCount, input_sizes_entry)), limited(desc.Strides), limited(desc.Dilations),
+            limited(desc.StartPadding), limited(filter_sizes), limited(input_sizes[2:]),
         ],
         numbers=[1 if is_forward else 0, 1 if is_convolution else 0, input_sizes_entry],
         bounds=[

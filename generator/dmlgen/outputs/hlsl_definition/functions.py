@@ -155,9 +155,19 @@ def type_name(type_: ir.Type, wide: bool = False) -> str:
 
 
 def lists_in(node: ir.Expr) -> list[ir.Expr]:
-    """The lists that functions return, innermost first, in an expression outside of its loops; constant lists
-    are at hand anyway."""
-    if isinstance(node, ir.Reduce) or is_constant(node):
+    """The lists that functions return, innermost first, in an expression outside of its loops and of choices
+    that are functions; constant lists are at hand anyway."""
+    if isinstance(node, ir.Reduce) or is_constant(node) or is_function(node):
         return []
     inner = [one for child in ir.children(node) for one in lists_in(child)]
     return [*inner, node] if isinstance(node, ir.Apply) and node.type == ir.INTS else inner
+
+
+def is_function(node: ir.Expr) -> bool:
+    """Whether a value is a choice with a function of its own: of lists, or if a branch takes more than a few
+    instructions."""
+    if not isinstance(node, ir.Conditional):
+        return False
+    parts = (part for branch in (node.then, node.otherwise) for part in ir.walk(branch))
+    work = (ir.Apply, ir.Load, ir.Entry, ir.Reduce)
+    return node.type.kind in ("ints", "floats") or any(isinstance(part, work) for part in parts)

@@ -16,7 +16,7 @@ from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_constants import ShaderConstant
 from dmlgen.outputs.hlsl_definition.constants import bounds_of_lists, is_constant, truths_of, truths_of_forms
-from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
+from dmlgen.outputs.hlsl_definition.functions import REAL, is_function, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
@@ -186,11 +186,10 @@ class ShaderPrinter(LoopPrinter):
         return f"{write(left, own)} {op} {write(right, own + 1)}", own
 
     def _choice(self, node: ir.Conditional) -> tuple[str, int]:
-        branches = (node.then, node.otherwise)
-        if node.type.kind in ("ints", "floats") or any(map(_is_work, branches)):
+        if is_function(node):
             return self._lifted(node, "Choice", lambda: self._returned(node)), ATOM
         write = self._widened if node.type == ir.INT and self._is_wide(node) else self.print
-        then, otherwise = (write(branch, LOGIC) for branch in branches)
+        then, otherwise = (write(branch, LOGIC) for branch in (node.then, node.otherwise))
         return f"{self.deciding(node.test, LOGIC)} ? {then} : {otherwise}", CHOICE
 
     def call(self, node: ir.Call) -> str:
@@ -283,11 +282,6 @@ def _eight(entries: Sequence[str]) -> str:
 
 def _whole_list(listed: ShaderConstant) -> str:
     return f"ListOf({listed.name}[0], {listed.name}[1], {listed.macro}_LENGTH)"
-
-
-def _is_work(node: ir.Expr) -> bool:
-    """Whether a value takes more than a few instructions."""
-    return any(isinstance(part, ir.Apply | ir.Load | ir.Entry | ir.Reduce) for part in ir.walk(node))
 
 
 def _is_long(node: ir.Expr) -> bool:
