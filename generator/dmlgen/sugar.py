@@ -95,6 +95,13 @@ def conjunction(conditions: Iterable[ir.Expr]) -> ir.Expr | None:
     return None if not operands else operands[0] if len(operands) == 1 else ir.Logic("and", operands)
 
 
+def conjuncts(condition: ir.Expr | None) -> tuple[ir.Expr, ...]:
+    """The conditions of which all must hold; none for None."""
+    if isinstance(condition, ir.Logic) and condition.op == "and":
+        return condition.operands
+    return () if condition is None else (condition,)
+
+
 def stage_of(checks: tuple[Check, ...]) -> Stage:
     """COUNTS for rules on dimension counts and single numbers only, VALUES for all others."""
     for check in checks:

@@ -3,7 +3,8 @@
 `match("sum(x * y for k in range(depth))", node)` finds x, y, k and depth. A name that occurs twice matches
 the same expression, and `at` the coordinate of the element. `XTensor[i]` is an element of a tensor of the
 description, `X[i]` an entry of an intermediate tensor, and `x[i]` one of a list. `if c` is any condition, or
-none at all, where c is None. Operands of + * == and != may be exchanged.
+none at all, where c is None, and `- (z or 0)` any integer that is subtracted, or 0 where none is. Operands
+of + * == and != may be exchanged.
 """
 
 from __future__ import annotations
@@ -61,6 +62,12 @@ def _expr(pattern: ast.expr | None, node: ir.Expr | None, known: _Found) -> Iter
         case ast.Constant(value=value), ir.Number(number):
             if value == number:
                 yield known
+        case ast.BinOp(left=a, op=ast.Sub(), right=ast.BoolOp(values=[b, ast.Constant(value=0)])), _:
+            match node:
+                case ir.Binary("-", whole, less, ir.INT):
+                    yield from _all([(a, whole), (b, less)], known)
+                case _:
+                    yield from _all([(a, node), (b, ir.ZERO)], known)
         case (ast.BinOp(left=a, op=sign, right=b), ir.Binary(op, left, right)) | (
             ast.Compare(left=a, ops=[sign], comparators=[b]),
             ir.Compare(op, left, right),

@@ -90,8 +90,9 @@ def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
         case ir.Reduce("list", (ir.Loop(d, ir.Number(value=0), _, None),), body):
             of_output = ir.Index(ir.AT, ir.Binary("+", d, ir.Number(2, ir.INT), ir.INT))
             keys, parts = (ir.ONE, of_output, ir.Index(w, d)), linear_parts(body, ir.AT, w)
-            if parts.keys() <= set(keys):
-                return Linear(*(replace(coordinates, body=parts.get(key, ir.ZERO)) for key in keys))
+            lists = [replace(coordinates, body=parts.pop(key, ir.ZERO)) for key in keys]
+            if not parts and all(map(is_known, lists)):
+                return Linear(*lists)
     raise Unfit
 
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import walk_through
+from dmlgen.schedules.access import loads_of
 
 MAX_NODES = 20_000
 """Limit for an expression; nothing longer has a known form."""
@@ -174,3 +175,14 @@ def folds_of(node: ir.Expr) -> list[ir.Reduce]:
 def has_folds(function: ir.Function) -> bool:
     """Whether a function has to be written out where folds are replaced: the shader has the others."""
     return bool(folds_of(function.body))
+
+
+def total_of(value: ir.Expr) -> tuple[ir.Reduce, ir.Expr]:
+    """The only fold over elements of the description's tensors in a value, written as if it stood alone, and
+    the value as a function of its result, the local `total`. Raises Unfit if there are none or several."""
+    folds = {fold: written(fold, {}) for fold in folds_of(value) if loads_of(fold)}
+    if len(set(folds.values())) != 1:
+        raise Unfit
+    fold = next(iter(folds.values()))
+    assert isinstance(fold, ir.Reduce)
+    return fold, ir.substitute(value, dict.fromkeys(folds, ir.Local("total", fold.type, varies=True)))

@@ -14,7 +14,7 @@ they have 8 bits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -24,226 +24,195 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals, is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Window, either, linear, loads_of, numbers
-from dmlgen.schedules.cases import folds_of, has_folds, written
+from dmlgen.schedules.cases import has_folds, total_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 
 @dataclass(frozen=True)
-class Factor:
-    """A factor of the products that are summed: the element of `tensor` at `places`.
-
-    For each dimension of the tensor apart from the window's, `places` has the dimension of the output that
-    indexes it; the rank of the output if k does. For integers, `less` is the zero point, of the same type,
-    which may depend on the coordinates of the output; it is None for floats.
-    """
-
-    tensor: str
-    places: ir.Expr
-    less: ir.Expr | None
-
-    @property
-    def less_axes(self) -> ir.ListOf:
-        """The dimensions of the output on whose coordinates the zero point depends."""
-        parts = () if self.less is None else ir.walk(self.less)
-        entries = (one.index for one in parts if isinstance(one, ir.Index) and one.sequence == ir.AT)
-        return ir.ListOf(tuple(dict.fromkeys(entries)))
-
-    @property
-    def lessens(self) -> ir.Expr:
-        """Whether the zero point may be nonzero."""
-        match self.less:
-            case None | ir.Number(value=0):
-                return ir.Number(False, ir.BOOL)
-            case ir.Conditional(test, _, ir.Number(value=0)) if is_known(test):
-                return test
-        return ir.Number(True, ir.BOOL)
-
-
-@dataclass(frozen=True)
 class Contraction(FastForm):
-    """A faster way to compute an output from sums of products (`schedules`).
+    """A faster way to compute an output from sums of products of elements of `left` and `right`
+    (`schedules`).
 
-    A sum has `depth` products, or that many per tap of the window. With one, each of its groups has its own
-    part of the left factor's first dimension and of the right factor's second. `value` is the element as a
-    function of the sum, the local `total`: an integer if the factors are bytes.
+    `factors` are the fields of the planners' record (`plans/gemm_view.py`): a sum has `depth` products, or
+    that many per tap of the window. With one, each of its groups has its own part of the left factor's first
+    dimension and of the right factor's second. For integers, `less` has the zero points by side, which may
+    depend on the coordinates of the output. `value` is the element as a function of the sum, the local
+    `total`: an integer if the factors are.
     """
 
     output: str
-    left: Factor
-    right: Factor
-    depth: ir.Expr
+    left: str
+    right: str
+    factors: Mapping[str, ir.Expr]
+    less: Mapping[str, ir.Expr]
     window: Window | None
     value: ir.Expr
 
     @property
     def of_bytes(self) -> bool:
-        return self.left.less is not None
+        return bool(self.less)
 
     @property
-    def roles(self) -> Mapping[str, str]:
-        return {"output": self.output, "left": self.left.tensor, "right": self.right.tensor}
+    def operands(self) -> dict[str, ir.Expr]:
+        """The planner's operands, by the path below its `Definition`."""
+        window = {} if self.window is None else self.window.operands
+        return {f"factors.{name}": node for name, node in self.factors.items()} | window
+
+
+_TERM = "(LeftTensor[{}] - (left_less or 0)) * (RightTensor[{}] - (right_less or 0))"
+_GROUP = "unravel_index(at[1], [groups, Output.Sizes[1] // groups])"
+_CHANNEL = f"ravel_index([{_GROUP}[0], k], [groups, depth])"
+"""The group that a row is in, with its number there, and the channel over all groups."""
+
+
+def _windowed(place: str, more: str = "") -> str:
+    """A sum over a window: taps outside of the right factor contribute nothing."""
+    term = _TERM.format("rows + taps", f"[at[0], {_CHANNEL}] + {place}")
+    inside = f"in_bounds({place}, RightTensor.Sizes[2:])"
+    return f"sum({term} for w in ndindex(sizes) for k in range(depth) if {inside}{more})"
+
+
+_FORMS = (
+    f"sum({_TERM.format('left', 'right')} for k in range(depth))",
+    _windowed("place"),
+    _windowed(  # nor do taps that leave a remainder
+        "[plain if is_whole else dividend // divisor for d in range(count)]",
+        " and (is_whole or all(dividend % divisor == 0 for d in range(count)))",
+    ),
+)
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Contraction | None:
     """The contraction that a definition of one output amounts to."""
-    return _Reader(defines, facts).contraction() if len(defines.outputs) == 1 else None
+    output, *others = defines.outputs
+    fold, value = total_of(_whole(output, defines))
+    floats = [part for part in ir.walk(fold) if isinstance(part, ir.Call) and part.function == "float"]
+    exact = ir.substitute(fold, {one: one.arguments[0] for one in floats if one.arguments[0].type == ir.INT})
+    found = next(filter(None, (match(form, exact, Output=ir.Tensor(output)) for form in _FORMS)), None)
+    if found is None:
+        raise Unfit
+    tensors = (found.LeftTensor, found.RightTensor)
+    loaded = {load.type for load in loads_of(fold) if load.tensor in tensors}
+    of_bytes, types = loaded == {ir.INT}, facts.types(output)
+    if of_bytes and fold.type == ir.FLOAT:
+        total = ir.Local("total", ir.INT, varies=True)
+        value = ir.substitute(value, {replace(total, type=ir.FLOAT): ir.Call("float", (total,), ir.FLOAT)})
+    if (
+        others
+        or loaded not in ({ir.INT}, {ir.FLOAT})
+        or not is_known(found.depth)
+        or len(set(tensors)) != 2
+        or not all(map(facts.is_certain, (output, *(one.name for one in tensors))))
+        or not all(one.bits <= 32 if of_bytes else one.kind == "float" for one in types)
+        or any(load.tensor in tensors for load in loads_of(value))
+    ):
+        raise Unfit
+    window = _window(found) if hasattr(found, "w") else None
+    sides = {"left": found.left_less, "right": found.right_less}
+    factors = _places(found, ir.Field(ir.Tensor(output), "DimensionCount", ir.INT))
+    for (side, less), tensor in zip(sides.items(), tensors, strict=True):
+        factors[f"{side}_less"] = _axes(less, defines.classes, tensor)
+        factors[f"lessens_{side}"] = _lessens(less)
+    left, right = (one.name for one in tensors)
+    less = sides if of_bytes else {}
+    return Contraction(output, left, right, {**factors, "depth": found.depth}, less, window, value)
 
 
-_GROUP = "unravel_index(at[1], [groups, Output.Sizes[1] // groups])"
-_CHANNEL = f"ravel_index([{_GROUP}[0], k], [groups, depth])"
-"""The group that a row is in, with its number there, and the channel over all groups."""
-_INSIDE = "in_bounds(place, RightTensor.Sizes[2:])"
-_DIVIDED = "[plain if is_whole else dividend // divisor for d in range(count)]"
-_DIVIDES = f"{_INSIDE} and (is_whole or all(dividend % divisor == 0 for d in range(count)))"
-
-
-class _Reader:
-    """Reads a definition."""
-
-    def __init__(self, defines: OutputDefinitions, facts: TensorFacts) -> None:
-        self._defines, self._facts = defines, facts
-        (self._output,) = defines.outputs
-        self._rank = ir.Field(ir.Tensor(self._output), "DimensionCount", ir.INT)
-
-    def contraction(self) -> Contraction:
-        whole = self._whole()
-        folds = {fold: written(fold, {}) for fold in folds_of(whole)}
-        total, *others = dict.fromkeys(folds.values()) or [ir.ZERO]
-        left, right, depth, window = self._products(total)
-        of_bytes = left.less is not None
-        result: ir.Expr = ir.Local("total", ir.INT if of_bytes else ir.FLOAT, varies=True)
-        if result.type != total.type:
-            result = ir.Call("float", (result,), ir.FLOAT)
-        value = ir.substitute(whole, dict.fromkeys(folds, result))
-        names = {left.tensor, right.tensor}
-        if others or len(names) != 2 or names & {one.tensor.name for one in loads_of(value)}:
+def _whole(output: str, defines: OutputDefinitions) -> ir.Expr:
+    """The value of the output, with intermediate tensors substituted; they must be read at their own
+    coordinate."""
+    sizes = ir.Field(ir.Tensor(output), "Sizes", ir.INTS)
+    new: dict[ir.Expr, ir.Expr] = {}
+    for one in defines.tensors:
+        if one.along or one.decides or one.type != ir.FLOAT or written(one.sizes, {}) != sizes:
             raise Unfit
-        types = self._facts.types(self._output)
-        fits = all(one.bits <= 32 if of_bytes else one.kind == "float" for one in types)
-        if not fits or not self._facts.is_certain(self._output) or not is_known(depth):
-            raise Unfit
-        return Contraction(self._output, left, right, depth, window, value)
+        value = ir.substitute(written(one.value, {}, has_folds), new)
+        new[ir.Entry(one.name, ir.AT, one.type)] = value
+    whole = ir.substitute(written(defines.outputs[output], {}, has_folds), new)
+    if entries_of(whole):
+        raise Unfit
+    return whole
 
-    def _whole(self) -> ir.Expr:
-        """The value of the output, with intermediate tensors substituted; they must be read at their own
-        coordinate."""
-        sizes = ir.Field(ir.Tensor(self._output), "Sizes", ir.INTS)
-        new: dict[ir.Expr, ir.Expr] = {}
-        for one in self._defines.tensors:
-            if one.along or one.decides or one.type != ir.FLOAT or written(one.sizes, {}) != sizes:
-                raise Unfit
-            value = ir.substitute(written(one.value, {}, has_folds), new)
-            new[ir.Entry(one.name, ir.AT, one.type)] = value
-        whole = ir.substitute(written(self._defines.outputs[self._output], {}, has_folds), new)
-        if entries_of(whole):
-            raise Unfit
-        return whole
 
-    def _products(self, total: ir.Expr) -> tuple[Factor, Factor, ir.Expr, Window | None]:
-        """The factors of the products, the number of products per sum or per tap of the window, and that
-        window."""
-        plain = match("sum(x * y for k in range(depth))", total)
-        found = plain or fit("sum(x * y for w in ndindex(sizes) for k in range(depth) if test)", total)
-        left, right = self._element(found.x), self._element(found.y)
-        if (left.less is None) != (right.less is None):
-            raise Unfit
-        if plain:
-            left, right = (replace(one, places=self._places(one.places, found.k)) for one in (left, right))
-            return left, right, found.depth, None
-        if match("head + place", left.places, place=_place_in(found.test)):
-            left, right = right, left
-        return self._windowed(left, right, found)
+def _axes(less: ir.Expr, classes: Mapping[str, str], tensor: ir.Tensor) -> ir.ListOf:
+    """The dimensions of the output on whose coordinates a zero point depends, which is 0 or an element of the
+    same type as the tensor's."""
+    indices = (one for one in ir.walk(less) if isinstance(one, ir.Index) and one.sequence == ir.AT)
+    axes = tuple(dict.fromkeys(one.index for one in indices))
+    rest = ir.substitute(less, {ir.Index(ir.AT, axis): ir.ZERO for axis in axes})
+    typed = [one for one in loads_of(less) if classes[one.tensor.entry] == classes[tensor.name]]
+    if not set(_leaves(less)) <= {ir.ZERO, *typed} or not all(map(is_known, axes)) or free_locals(rest):
+        raise Unfit
+    return ir.ListOf(axes)
 
-    def _element(self, node: ir.Expr) -> Factor:
-        """An element of a tensor that is never absent, at a coordinate: a float, or an integer minus a zero
-        point of the same type."""
-        if (whole := match("float(whole)", node)) and whole.whole.type == ir.INT:
-            return self._element(whole.whole)
-        found = match("XTensor[place]", node) or fit("XTensor[place] - less", node)
-        less = getattr(found, "less", ir.ZERO if node.type == ir.INT else None)
-        factor = Factor(found.XTensor.name, found.place, less)
-        is_certain = found.XTensor.index is None and self._facts.is_certain(factor.tensor)
-        if node.type != (ir.FLOAT if less is None else ir.INT) or not is_certain:
-            raise Unfit
-        if less is not None:
-            axes = factor.less_axes.items
-            rest = ir.substitute(less, {ir.Index(ir.AT, axis): ir.ZERO for axis in axes})
-            is_typed = self._has_type_of(factor.tensor, less)
-            if not is_typed or not all(map(is_known, axes)) or free_locals(rest):
-                raise Unfit
-        return factor
 
-    def _has_type_of(self, tensor: str, less: ir.Expr) -> bool:
-        """Whether a zero point is 0 or an element of a tensor that has the same type by the rules."""
-        match less:
-            case ir.Load(ir.Tensor(name=name, index=None)):
-                return self._defines.classes[name] == self._defines.classes[tensor]
-            case ir.Conditional(test, then, otherwise) if is_known(test):
-                return self._has_type_of(tensor, then) and self._has_type_of(tensor, otherwise)
-        return less == ir.ZERO
+def _leaves(node: ir.Expr) -> Iterator[ir.Expr]:
+    """The values that the description chooses from."""
+    match node:
+        case ir.Conditional(test, then, otherwise) if is_known(test):
+            yield from _leaves(then)
+            yield from _leaves(otherwise)
+        case _:
+            yield node
 
-    def _places(self, node: ir.Expr, k: ir.Local) -> ir.Expr:
-        """For each entry of a coordinate, the dimension of the output whose coordinate it is, or its rank for
-        the loop variable."""
+
+def _lessens(less: ir.Expr) -> ir.Expr:
+    """Whether a zero point may be nonzero."""
+    match less:
+        case ir.Conditional(test, _, ir.Number(value=0)) if is_known(test):
+            return test
+    return ir.Number(less != ir.ZERO, ir.BOOL)
+
+
+def _places(found: SimpleNamespace, rank: ir.Expr) -> dict[str, ir.Expr]:
+    """For each factor, and each entry of its coordinate apart from those along the window: the dimension of
+    the output whose coordinate it is, or the output's rank for k. With a window, the left factor is at the
+    row and the channel in its group, or at the channel over all groups and the row in its group."""
+
+    def places(node: ir.Expr) -> ir.Expr:
         match node:
-            case ir.Slice(ir.AT, lower, upper) if all(end is None or is_known(end) for end in (lower, upper)):
-                return numbers(lower or ir.ZERO, upper or self._rank)
+            case ir.Slice(ir.AT, lower, upper) if all(one is None or is_known(one) for one in (lower, upper)):
+                return numbers(lower or ir.ZERO, upper or rank)
             case ir.ListOf(items):
-                found = [self._rank if item == k else fit("at[axis]", item).axis for item in items]
-                if all(map(is_known, found)):
-                    return ir.ListOf(tuple(found))
+                axes = [rank if item == found.k else fit("at[axis]", item).axis for item in items]
+                if all(map(is_known, axes)):
+                    return ir.ListOf(tuple(axes))
             case ir.Binary("+", left, right, ir.INTS):
-                return ir.Binary("+", self._places(left, k), self._places(right, k), ir.INTS)
+                return ir.Binary("+", places(left), places(right), ir.INTS)
             case ir.Conditional(test, then, otherwise) if is_known(test):
-                return either(test, self._places(then, k), self._places(otherwise, k))
+                return either(test, places(then), places(otherwise))
         raise Unfit
 
-    def _windowed(
-        self, left: Factor, right: Factor, found: SimpleNamespace
-    ) -> tuple[Factor, Factor, ir.Expr, Window]:
-        """The factors with a window on the right one: taps outside of it contribute nothing, nor do those
-        that leave a remainder."""
-        own = fit("rows + taps", left.places)
-        beside = fit("[at[0], channel] + place", right.places, place=_place_in(found.test))
-        w, k, place, taps = found.w, found.k, beside.place, own.taps
-        inside: dict[str, ir.Expr] = {"place": place, "RightTensor": ir.Tensor(right.tensor)}
-        if parts := match(_DIVIDED, place):
-            fit(_DIVIDES, found.test, **inside, **vars(parts))
-            place = replace(place, body=either(parts.is_whole, parts.plain, parts.dividend))
-            divisors = replace(place, body=either(parts.is_whole, ir.ONE, parts.divisor))
-        else:
-            fit(_INSIDE, found.test, **inside)
-            divisors = replace(place, body=ir.ONE)
-        group = fit(_CHANNEL, beside.channel, k=k, depth=found.depth, Output=ir.Tensor(self._output))
-        if taps == w:
-            taps = replace(place, body=ir.Index(w, place.loop.variable))
-        if not all(map(is_known, (found.sizes, group.groups, divisors))) or ir.AT in ir.walk(taps):
-            raise Unfit
-        a, b = linear(taps, w), linear(place, w)
-        window = Window(found.sizes, b.first, b.steps, b.taps, divisors, a.first, a.taps, group.groups)
-        return (
-            replace(left, places=self._rows(own.rows, beside.channel, k, group)),
-            replace(right, places=ir.ListOf((ir.ZERO, self._rank))),
-            found.depth,
-            window,
-        )
-
-    def _rows(self, rows: ir.Expr, channel: ir.Expr, k: ir.Local, group: SimpleNamespace) -> ir.Expr:
-        """The places of the first two entries of the left factor's coordinate: the row and the channel in its
-        group, or the channel over all groups and the row in its group."""
-        match rows:
+    def rows(node: ir.Expr) -> ir.Expr:
+        match node:
             case ir.Conditional(test, then, otherwise) if is_known(test):
-                return either(test, *(self._rows(one, channel, k, group) for one in (then, otherwise)))
-            case ir.ListOf((first, second)) if second == k and first == ir.at(1):
-                return ir.ListOf((ir.ONE, self._rank))
-            case ir.ListOf((first, second)) if first == channel:
-                fit(f"{_GROUP}[1]", second, **vars(group))
-                return ir.ListOf((self._rank, ir.ONE))
+                return either(test, rows(then), rows(otherwise))
+        if match("[at[1], k]", node, k=found.k):
+            return ir.ListOf((ir.ONE, rank))
+        fit(f"[{_CHANNEL}, {_GROUP}[1]]", node, **vars(found))
+        return ir.ListOf((rank, ir.ONE))
+
+    if hasattr(found, "w"):
+        return {"left": rows(found.rows), "right": ir.ListOf((ir.ZERO, rank))}
+    return {"left": places(found.left), "right": places(found.right)}
+
+
+def _window(found: SimpleNamespace) -> Window:
+    """The window of a sum, on the right factor, whose taps may be divided, and on the left one."""
+    place, divisor = getattr(found, "place", None), ir.ONE
+    if place is None:
+        loop, divisor = ir.Loop(found.d, ir.ZERO, found.count), either(found.is_whole, ir.ONE, found.divisor)
+        body = either(found.is_whole, found.plain, found.dividend)
+        place = ir.Reduce("list", (loop,), body, ir.INTS)
+    right = linear(place, found.w)
+    taps = (
+        replace(place, body=ir.Index(found.w, place.loop.variable)) if found.taps == found.w else found.taps
+    )
+    left, divisors = linear(taps, found.w), replace(place, body=divisor)
+    is_fixed = left.steps == replace(taps, body=ir.ZERO)
+    if not is_fixed or not all(map(is_known, (found.sizes, found.groups, divisors))):
         raise Unfit
-
-
-def _place_in(test: ir.Expr) -> ir.Expr:
-    """The coordinate that must be inside of a tensor."""
-    found = fit(_INSIDE, test.operands[0] if isinstance(test, ir.Logic) else test)
-    return found.place  # type: ignore[no-any-return]
+    return Window(
+        found.sizes, right.first, right.steps, right.taps, divisors, left.first, left.taps, found.groups
+    )

@@ -19,9 +19,11 @@ from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import dimensions
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
+from dmlgen.sugar import conjunction, conjuncts
 
 _SUM = "sum(term for r in range(count) for p in ndindex(box) if condition)"
 
+_TRUE = ir.Number(True, ir.BOOL)
 TERM = ir.Local("term", ir.INTS, varies=True)
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 
@@ -39,7 +41,7 @@ class SparseSum(FastForm):
 
     output: str
     terms: ir.Expr
-    tests: dict[int, tuple[ir.Expr, ...]]
+    tests: dict[int, ir.Expr]
     apart: int
     condition: ir.Expr | None
     term: ir.Expr
@@ -62,25 +64,20 @@ def _sparse_sum(output: str, value: ir.Expr, facts: TensorFacts) -> SparseSum:
         found.r: ir.Index(TERM, ir.ZERO),
         found.p: ir.Slice(TERM, ir.ONE, None),
     }
-    match ir.substitute(found.condition, of_term) if found.condition else None:
-        case ir.Logic("and", tests) if is_known(found.count) and is_known(found.box):
-            pass
-        case _:
-            raise Unfit
-    of_dimensions: dict[int, list[ir.Expr]] = {}
-    others: list[ir.Expr] = []
-    for test in tests:
-        used = tuple(dimensions(test))
-        (of_dimensions.setdefault(used[0], []) if len(used) == 1 else others).append(test)
-    untested = [d for d in range(facts.rank(output) or 0) if d not in of_dimensions]
-    if len(of_dimensions) < 2 or not untested or folds[0].type != ir.FLOAT:
+    by_dimensions: dict[frozenset[int], list[ir.Expr]] = {}
+    for test in conjuncts(found.condition):
+        by_dimensions.setdefault(dimensions(test), []).append(ir.substitute(test, of_term))
+    tested = sorted(d for one in by_dimensions if len(one) == 1 for d in one)
+    untested = [d for d in range(facts.rank(output) or 0) if d not in tested]
+    are_known = is_known(found.count) and is_known(found.box)
+    if len(tested) < 2 or not untested or folds[0].type != ir.FLOAT or not are_known:
         raise Unfit
     return SparseSum(
         output=output,
         terms=ir.Binary("+", ir.ListOf((found.count,)), found.box, ir.INTS),
-        tests={d: tuple(of_dimensions[d]) for d in sorted(of_dimensions)},
+        tests={d: conjunction(by_dimensions[frozenset({d})]) or _TRUE for d in tested},
         apart=untested[-1],
-        condition=ir.Logic("and", tuple(others)) if len(others) > 1 else others[0] if others else None,
+        condition=conjunction(t for one, tests in by_dimensions.items() if len(one) != 1 for t in tests),
         term=ir.substitute(found.term, of_term),
         value=ir.substitute(value, {folds[0]: TOTAL}),
     )

@@ -16,7 +16,7 @@ from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.views import NO_VIEW, View, view_before, view_in, view_of
-from dmlgen.sugar import conjunction
+from dmlgen.sugar import conjunction, conjuncts
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def attention_pass(
     printer: ShaderPrinter, operator: Operator, attention: Attention, number: int
 ) -> AttentionPass:
     """The pass of the intermediate tensor that is attention, with its number."""
-    tests = _tests(attention.counts)
+    tests = conjuncts(attention.counts)
     ends = [test for test in tests if _is_end(test)]
     counts = conjunction(test for test in tests if test not in ends) or ir.Number(True, ir.BOOL)
     parts = (part for whole in (attention.score, *tests) for part in ir.walk(whole))
@@ -108,13 +108,6 @@ def attention_pass(
         views=views,
         tensors=tensors,
     )
-
-
-def _tests(counts: ir.Expr | None) -> tuple[ir.Expr, ...]:
-    """The conditions that must all hold for a key to count."""
-    if isinstance(counts, ir.Logic) and counts.op == "and":
-        return counts.operands
-    return () if counts is None else (counts,)
 
 
 def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
@@ -34,12 +34,12 @@ class FormPass:
     """
 
     number: int
-    field: ClassVar[str]
-    template: ClassVar[str]
-    params: ClassVar[str] = "DefinitionParams"
-    lists: ClassVar[tuple[str, ...]] = ()
-    scalars: ClassVar[tuple[str, ...]] = ()
-    word: ClassVar[str] = ""
+    field = ""
+    template = ""
+    params = "DefinitionParams"
+    lists = tuple[str, ...]()
+    scalars = tuple[str, ...]()
+    word = ""
 
     @property
     def scratch(self) -> str:
@@ -104,6 +104,49 @@ class FormPasses(FormPass):
     @property
     def here(self) -> str:
         return f"PASS >= {self.number}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataPass(FormPass):
+    """A pass, or several to the end of the shader if it `is_last`, with tensors by role. Its template prints
+    these, and what is `shown`; its planner is `given` operands, and chooses from those `before` it, too."""
+
+    field: str
+    template: str
+    tensors: Mapping[str, ShaderTensor | None]
+    shown: Mapping[str, Any]
+    given: Mapping[str, ir.Expr]
+    more: Fields | None = None
+    params: str = FormPass.params
+    declared: Mapping[str, Sequence[Declaration]] | None = None
+    scalars: tuple[str, ...] = ()
+    zeros: tuple[str, ...] = ()
+    scratch: str = ""
+    before: tuple[FormPass, ...] = ()
+    is_last: bool = False
+
+    def __getitem__(self, name: str) -> Any:
+        return self.tensors[name] if name in self.tensors else self.shown[name]
+
+    @property
+    def records(self) -> Sequence[Fields]:
+        members = {role: "" if one is None else one.member for role, one in self.tensors.items()}
+        return [{"number": self.number, **members, **(self.more or {})}]
+
+    @property
+    def operands(self) -> Mapping[str, ir.Expr]:
+        return self.given
+
+    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
+        return self.declared or {}
+
+    @property
+    def whole(self) -> tuple[FormPass, ...]:
+        return (*self.before, self)
+
+    @property
+    def here(self) -> str:
+        return f"PASS {'>=' if self.is_last else '=='} {self.number}"
 
 
 def ones_where(tests: Iterable[ir.Expr]) -> ir.ListOf:
