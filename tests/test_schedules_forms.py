@@ -4,10 +4,8 @@ their shader what the reference, which follows definitions, gives."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -84,25 +82,19 @@ GATHERS = Family(of("GATHER_ELEMENTS", section("{}")), in_step, {
 
 # Products.
 
-LET = {
-    "r": "OutputTensor.DimensionCount",
-    "a(k)": "ATensor[at[:r - 2] + ([at[r - 2], k] if TransA == NONE else [k, at[r - 2]])]",
-    "b(k)": "BTensor[at[:r - 2] + ([k, at[r - 1]] if TransB == NONE else [at[r - 1], k])]",
-    "back(k)": "BTensor[at[:r - 2] + ([K - 1 - k, at[r - 1]] if TransB == NONE else [at[r - 1], K - 1 - k])]",
-    "dot": "sum(a(k) * b(k) for k in range(K))",
-}
+A, B = (
+    f"{name}Tensor[at[:r - 2] + ([{first}] if Trans{name} == NONE else [{second}])]"
+    for name, first, second in (("A", "at[r - 2], k", "k, at[r - 2]"), ("B", "k, at[r - 1]", "at[r - 1], k"))
+)
+DOT = f"sum({A} * {B} for k in range(K))"
 ADDED = "(Beta * CTensor[at] if present(CTensor) else 0)"
 
 
 def gemm(folder: Path, output: str, kept: str = "") -> Variant:
     """GEMM with another output, and perhaps an intermediate tensor."""
-    lets, text = "", output + kept
-    for name, value in reversed(LET.items()):  # what nothing uses must not be there
-        if re.search(rf"\b{name.partition('(')[0]}\b", text):
-            lets, text = f'    {name}: "{value}"\n{lets}', text + value
     tensors = f'  tensors:\n    Kept: {{sizes: OutputTensor.Sizes, value: "{kept}"}}\n' if kept else ""
-    whole = f'compute:\n  let:\n{lets}{tensors}  outputs:\n    OutputTensor: "{output}"\n'
-    return Variant(folder, "GEMM", whole)
+    rank = "    r: OutputTensor.DimensionCount\n"
+    return Variant(folder, "GEMM", section(output, rank).replace("  outputs:", f"{tensors}  outputs:"))
 
 
 def matrices(variant: Variant) -> Runs:
@@ -116,23 +108,16 @@ def matrices(variant: Variant) -> Runs:
 
 
 PRODUCTS = Family(gemm, has(Contraction), {
-    "alone": ("dot", True),
-    "scaled": ("Alpha * dot", True),
-    "kept": (f"Kept[at] + {ADDED}", "Alpha * dot", True),
-    "turned round": ("sum(b(k) * a(k) for k in range(K))", True),
-    "used twice": ("dot / (1 + abs(dot))", True),
-    "with a condition": ("sum(a(k) * b(k) for k in range(K) if k != 1)", False),
-    "greatest": ("max(a(k) * b(k) for k in range(K))", False),
-    "of sums": ("sum(a(k) + b(k) for k in range(K))", False),
-    "of one tensor": ("sum(a(k) * a(k) for k in range(K))", False),
-    "backward": ("sum(a(k) * back(k) for k in range(K))", False),
-    "of three": ("sum(2 * a(k) * b(k) for k in range(K))", False),
-    "with more in it": (f"sum(a(k) * b(k) + {ADDED} for k in range(K))", False),
-    "from the second on": ("sum(a(k) * b(k) for k in range(1, K))", False),
-    "over two loops": ("sum(a(k) * b(k) for k in range(K) for j in range(2))", False),
-    "two sums": ("dot + sum(a(k) for k in range(K))", False),
-    "a factor again": ("dot + a(0)", False),
-    "read elsewhere": ("Kept[at[:r - 1] + [0]]", "dot", False),
+    "kept": (f"Kept[at] + {ADDED}", f"Alpha * {DOT}", True),
+    "turned round": (f"sum({B} * {A} for k in range(K))", True),
+    "used twice": (f"{DOT} / (1 + abs({DOT}))", True),
+    "with a condition": (f"sum({A} * {B} for k in range(K) if k != 1)", False),
+    "greatest": (f"max({A} * {B} for k in range(K))", False),
+    "of one tensor": (f"sum({A} * {A} for k in range(K))", False),
+    "backward": (f"sum({A} * {B.replace('k', 'K - 1 - k')} for k in range(K))", False),
+    "two sums": (f"{DOT} + sum({A} for k in range(K))", False),
+    "a factor again": (f"{DOT} + {A.replace('k', '0')}", False),
+    "read elsewhere": ("Kept[at[:r - 1] + [0]]", DOT, False),
 }, matrices)  # fmt: skip
 
 LEFT = "ATensor[at[:r - 1] + [k]]"
@@ -144,14 +129,12 @@ BYTES = Family(
        '  outputs:\n    OutputTensor: "convert(sum({} for k in range(K)), OutputTensor)"\n'),
     lambda variant: (found := variant.form_of(Contraction)) is not None and found.of_bytes,
     {
-        "as it is": (f"({LEFT} - {ZERO}) * {RIGHT}", True),
         "turned round": (f"{RIGHT} * ({LEFT} - {ZERO})", True),
         "no zero point": (f"{LEFT} * {RIGHT}", True),
         "of each": (f"({LEFT} - {ZERO.replace('at[r - 2]', 'k')}) * {RIGHT}", False),
         "plus": (f"({LEFT} + {ZERO}) * {RIGHT}", False),
         "twice": (f"({LEFT} - 2 * {ZERO}) * {RIGHT}", False),
         "squares": (f"{RIGHT} * {RIGHT}", False),
-        "of three": (f"({LEFT} - {ZERO}) * {RIGHT} * 2", False),
     },
 )  # fmt: skip
 
@@ -172,20 +155,12 @@ STEP = "w[d] * Dilations[d]"
 PRODUCT = ("InputTensor[[at[0], input_channel(k)] + position(w)]", "filter(k, w)")
 FILTERED = ("FilterTensor", "InputTensor")
 WINDOWS = Family(convolution, factors, {
-    "as it is": ("", "", FILTERED),
     "turned round": (" * ".join(PRODUCT), " * ".join(PRODUCT[::-1]), FILTERED),
     "added otherwise": (f"at[d + 2] * Strides[d] + {STEP}", f"{STEP} + Strides[d] * at[d + 2]", FILTERED),
-    "without dilations": (STEP, "w[d]", FILTERED),
     "with a gap": (CHANNELS, f"{CHANNELS} and w[0] != 1", None),
-    "without a channel": (CHANNELS, CHANNELS.replace("inputs", "1, inputs"), None),
-    "greatest": ('total: "sum(', 'total: "max(', None),
-    "of three": ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w", None),
     "squares of places": ("w[d] * Dilations[d] - StartPadding[d] if", "w[d] * w[d] - StartPadding[d] if", None),
-    "of squares": ("at[d + 2] * Strides[d] + w", "at[d + 2] * at[d + 2] + w", None),
     "of other dimensions": ("at[d + 2] * Strides[d] + w", "at[dims + 1 - d] * Strides[d] + w", None),
-    "remainder 1": ("% Strides[d] == 0", "% Strides[d] == 1", None),
     "another divisor": ("% Strides[d] == 0", "% Dilations[d] == 0", None),
-    "another quotient": ("// Strides[d] for", "// (Strides[d] + 1) for", None),
     "any": ("all(strided_position(w)", "any(strided_position(w)", None),
     "the group": ("[input_channel(k), channel[1]]", "[input_channel(k), channel[0]]", None),
     "not by channels": ("[input_channel(k), channel[1]]", "[at[1], channel[1]]", None),
@@ -243,14 +218,8 @@ RECURRENCES = Family(of("RNN", NETWORK), gates, {
 ELEMENTS = "InputTensor[at[:2] + position(at[2:], w)] for w in ndindex(WindowSize) if valid(w)"
 MAXIMUM, MEAN = "MAX_POOLING", "AVERAGE_POOLING1"
 SLIDING = Family(changed, has(Sliding), {
-    "greatest": (MAXIMUM, "", "", True),
-    "least": (MAXIMUM, "max(", "min(", True),
     "negative": (MAXIMUM, "max(InputTensor", "max(-InputTensor", True),
-    "with indices": ("MAX_POOLING2", "", "", True),
-    "mean": (MEAN, "", "", True),
     "sum": (MEAN, " / float(count(at[2:]))", "", True),
-    "norm": ("LP_POOLING1", "", "", True),
-    "past the end": (MAXIMUM, " if valid(w)", "", False),
     "with a gap": (MAXIMUM, " if valid(w)", " if valid(w) and w[0] != 1", False),
     "of another channel": (MAXIMUM, "at[:2] + position", "[at[1], at[0]] + position", False),
     "times its place": (MAXIMUM, "position(at[2:], w)] for", "position(at[2:], w)] * float(w[0]) for", False),
@@ -273,24 +242,16 @@ def totals(variant: Variant) -> Any:
 
 
 TAPS = Family(RESAMPLED, totals, {
-    "as it is": (f"convert(sum({TAP} {BOX}), OutputTensor)", [1]),
-    "turned round": (f"convert(sum({ELEMENT} * weights(p) {BOX}), OutputTensor)", [1]),
-    "without weights": (f"convert(sum({ELEMENT} {BOX}), OutputTensor)", [1]),
     "some of them": (f"convert(sum({ELEMENT} {BOX} if {LATER}), OutputTensor)", [1]),
     "a mean": (f"convert(sum({TAP} {BOX}) / sum(weights(p) {BOX}), OutputTensor)", [2]),
-    "one element": ("InputTensor[[int(floor(float(at[d]) * 0.5)) for d in range(dims)]]", [0]),
     "found by integers": ("InputTensor[[at[d] // 2 for d in range(dims)]]", None),
-    "and more": (f"convert(sum({ELEMENT} {BOX}) + 1, OutputTensor)", [1]),
     "of magnitudes": (f"convert(sum(abs({ELEMENT}) {BOX}), OutputTensor)", [1]),
-    "rounded otherwise": (f"quantize(sum({TAP} {BOX}), OutputTensor)", [1]),
     "greatest": (f"convert(max({TAP} {BOX}), OutputTensor)", None),
     "no product": (f"convert(sum(weights(p) + {ELEMENT} {BOX}), OutputTensor)", None),
-    "weighted along one axis": (f"convert(sum({ELEMENT} * float(p[0]) {BOX}), OutputTensor)", None),
     "squares": (f"convert(sum({ELEMENT} * {ELEMENT} {BOX}), OutputTensor)", None),
     "made of where it is": (f"convert(sum({ELEMENT} {BOX}) * float(at[0]), OutputTensor)", None),
     "another dimension's": (f"convert(sum({ELEMENT} for p in ndindex({TURNED}, {NEXT})), OutputTensor)", None),
     "turned": (f"InputTensor[{TURNED}]", None),
-    "not a list for all": ("InputTensor[[at[d] for d in range(dims - 1)] + [0]]", None),
 })  # fmt: skip
 
 
@@ -303,8 +264,6 @@ def region(folder: Path, value: str) -> Variant:
 TERMS = "sum({} for r in range(RoiCount) for o in ndindex(ROITensor.Sizes[2:]) if {})"
 CELLS = "at[2] > o[0] and at[3] > o[1]"
 SPARSE = Family(lambda folder, *texts: region(folder, TERMS.format(*texts)), has(SparseSum), {
-    "regions": ("f(r)", "float(at[2]) > f(r) and float(at[3]) < f(r)", True),
-    "cells": ("f(r) * f(at[1])", f"at[0] == r and {CELLS}", True),
     "with one more condition": ("f(r)", f"{CELLS} and f(r) > f(at[1])", True),
     "with one of two coordinates": ("f(r)", f"{CELLS} and at[2] + at[3] > r", True),
     "one test": ("f(r)", "at[2] > o[0]", False),
@@ -313,11 +272,9 @@ SPARSE = Family(lambda folder, *texts: region(folder, TERMS.format(*texts)), has
     "one of two tests": ("f(r)", "at[2] > o[0] or at[3] > o[1]", False),
 })  # fmt: skip
 VECTORS = Family(region, has(VectorAxis), {
-    "sum": ("sum(InputTensor[[r, at[1], at[2], at[3]]] * f(r) for r in range(RoiCount))", True),
     "greatest": ("max(InputTensor[[0, at[1]] + p] for p in ndindex(at[2:])) if f(at[0]) > 0 else 0", True),
     "quotient": ("InputTensor[[0, at[1], at[2], 0]] / sum(f(r) for r in range(RoiCount))", True),
     "other weights": ("sum(InputTensor[[r, at[1], 0, at[3]]] * f(at[1]) for r in range(RoiCount))", False),
-    "shifted": ("sum(InputTensor[[r, at[1] + 1, 0, 0]] for r in range(RoiCount))", False),
     "twice": ("sum(InputTensor[[r, at[1], at[1], 0]] for r in range(RoiCount))", False),
     "of a function": ("sum(abs(InputTensor[[r, at[1], 0, 0]]) for r in range(RoiCount))", False),
     "in a condition": ("sum(f(r) for r in range(RoiCount) if InputTensor[[r, at[1], 0, 0]] > 0)", False),
@@ -328,8 +285,17 @@ VECTORS = Family(region, has(VectorAxis), {
 
 NORM, ADAM = "LP_NORMALIZATION", "ADAM_OPTIMIZER"
 OF_STEP = "float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])"
+
+
+def norms(variant: Variant) -> Runs:
+    """Of rows in one dispatch, and of rows that are split."""
+    for width in (33, 50000) if variant.operator.name == NORM else ():
+        array = np.random.default_rng(11).normal(0, 2, (1, 1, 3, width)).astype(np.float32)
+        arrays = {"InputTensor": array}
+        yield described(NORM, array, arrays, Axis=3, P=1, Epsilon=1e-3), arrays
+
+
 ROWS = Family(changed, has(Rows), {
-    "other sums": (NORM, "InputTensor[over(r)] * InputTensor[over(r)]", "abs(InputTensor[over(r)])", True),
     "used otherwise": (NORM, "max(Norm[here], Epsilon)", "(Norm[here] + abs(InputTensor[at]) + Epsilon)", True),
     "with a condition": (NORM, "extent)) if P == 1", "extent) if InputTensor[over(r)] > 0) if P == 1", False),
     "greatest": (NORM, "sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", True),
@@ -337,12 +303,9 @@ ROWS = Family(changed, has(Rows), {
     "of one row alone": (NORM, "sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[r])", False),
     "another element": (NORM, "InputTensor[at] / max", "InputTensor[here] / max", False),
     "along other dimensions": (NORM, "reduced(d): d == Axis", "reduced(d): InputTensor.Sizes[d] != 1", True),
-    "a step used otherwise": (ADAM, "pow(Beta1, t)", "pow(Beta1, 2 * t)", True),
     "at the element": (ADAM, OF_STEP, "float(TrainingStepTensor[at])", True),
     "not the first one": (ADAM, OF_STEP, OF_STEP.replace("[0 for", "[1 for"), False),
-    "a float": (ADAM, OF_STEP, "GradientTensor[at]", True),
-    "the first float": (ADAM, OF_STEP, "GradientTensor[[0 for d in axes(GradientTensor)]]", True),
-})  # fmt: skip
+}, norms)  # fmt: skip
 
 TENSOR = """compute:
   tensors:
@@ -360,10 +323,7 @@ def whole_tensor(folder: Path, value: str, sizes: str = "[1]") -> Variant:
 
 
 WHOLE_TENSORS = Family(whole_tensor, has(Rows), {
-    "greatest": (f"max(InputTensor[p] {ALL})", True),
-    "sum": (f"sum(InputTensor[p] {ALL})", True),
     "made of two": (f"2.0 * max(abs(InputTensor[p]) {ALL}) + min(InputTensor[p] {ALL})", True),
-    "product": (f"product(InputTensor[p] {ALL})", True),
     "of some": (f"max(InputTensor[p] {ALL} if InputTensor[p] > 0)", False),
     "one more": (f"max(InputTensor[p] {ALL}) + InputTensor[[0 for d in axes(InputTensor)]]", False),
     "twice": (f"max(InputTensor[p] {ALL})", "[2]", False),
@@ -438,33 +398,22 @@ MOST = (REDUCED, 'most: "[extent[d] - 1 if reduced(d) else 1 for d in axes(Input
 
 
 REDUCTIONS = Family(reduction, has(Rows), {
-    "softmax": (SOFTMAX, "exp(InputTensor[at] - Peak[here]) / Sum[here]", (REDUCED,), (), SOFT, True),
     "twice softmax": (SOFTMAX, "2 * exp(InputTensor[at] - Peak[here]) / Sum[here]", (REDUCED,), (), SOFT, True),
-    "log-softmax": (SOFTMAX, "InputTensor[at] - (Peak[here] + log(Sum[here]))", (REDUCED,), (), SOFT, True),
     "distance from the logarithm of the sum": (SOFTMAX, "abs(InputTensor[at] - log(Sum[here]) - Peak[here])", (REDUCED,), (), SOFT, True),
     "shifted below alone": (SOFTMAX, "exp(InputTensor[at]) / Sum[here]", (REDUCED,), (), SOFT, True),
     "without a peak": (SOFTMAX, "exp(InputTensor[at]) / Sum[here]", (REDUCED,), (POWERS,), True),
     "without a tensor": (SOFTMAX, f"InputTensor[at] / sum(abs({ROW}) {IN_ROW})", True),
-    "deviation": (SOFTMAX, f"InputTensor[at] - sum({ROW} {IN_ROW}) / count", True),
-    "the other axes": (SOFTMAX, f"InputTensor[at] / sum({ROW} {IN_ROW})", (OTHERS,), True),
     "the axes above": (SOFTMAX, f"InputTensor[at] / sum({ROW} {IN_ROW})", (ABOVE,), True),
     "the total for each element": (SOFTMAX, f"sum({ROW} {IN_ROW})", True),
     "two totals": (SOFTMAX, f"InputTensor[at] * sum({ROW} {IN_ROW}) - sum(abs({ROW}) {IN_ROW})", True),
-    "hardmax": (HARDMAX, f"First[here] == {OWN}", (REDUCED,), (FIRST,), True),
     "last of the greatest": (HARDMAX, f"Last[here] == {OWN}", BACK, (LAST,), True),
-    "sum": ("REDUCE", f"convert(sum({ROW} {IN_ROW}), OutputTensor)", True),
-    "greatest": ("REDUCE", f"convert(max({ROW} {IN_ROW}), OutputTensor)", True),
     "half the square of a norm": ("REDUCE", f"convert(0.5 * sum({ROW} * {ROW} {IN_ROW}), OutputTensor)", True),
-    "place of the least": ("ARGMAX", f"ravel_index(argmin({ROW} {IN_ROW}), extent)", True),
     "the other direction": ("ARGMAX", f"ravel_index({LAST_OF_TURNED}, extent)", EITHER, True),
     "no care for infinity": (SOFTMAX, "exp(InputTensor[at] - Top[here]) / Sum[here]", (REDUCED,), (TOP, BELOW), False),
     "after the least": (SOFTMAX, "exp(InputTensor[at] - Peak[here]) / Sum[here]", (REDUCED,), (PEAK,), SOFT, False),
-    "twice as steep": (SOFTMAX, "exp(2 * (InputTensor[at] - Peak[here])) / Sum[here]", (REDUCED,), (STEEP,), SOFT, False),
     "some elements": (SOFTMAX, f"InputTensor[at] / sum({ROW} {IN_ROW} if {ROW} > 0)", False),
-    "one axis by replacing": (SOFTMAX, "exp(InputTensor[at] - Top[row]) / Total[row]", LINE, ALONG, False),
     "another element of the row": (SOFTMAX, f"InputTensor[here] / sum({ROW} {IN_ROW})", False),
     "all but the last": (SOFTMAX, f"InputTensor[at] - sum({ROW} for r in ndindex(most))", MOST, False),
-    "all but the greatest": (HARDMAX, f"First[here] != {OWN}", (REDUCED,), (FIRST,), True),
     "mean of integers": ("REDUCE", f"convert(sum(float({ROW}) {IN_ROW}) / count, OutputTensor)", True),
     "of no type that rules demand": ("REDUCE", f"convert(sum({ROW} {IN_ROW}), OutputTensor)", (REDUCED,), (), "normalization", {}, False),
     "difference of extremes": ("REDUCE", f"convert(max({ROW} {IN_ROW}) - min({ROW} {IN_ROW}), OutputTensor)", True),
@@ -472,7 +421,6 @@ REDUCTIONS = Family(reduction, has(Rows), {
     "from the other end": ("REDUCE", f"convert(InputTensor[over([extent[d] - 1 for d in axes(InputTensor)])] + max({ROW} {IN_ROW}), OutputTensor)", False),
     "of magnitudes": ("ARGMAX", f"ravel_index(argmax(abs({ROW}) {IN_ROW}), extent)", False),
     "counted from the end": ("ARGMAX", f"ravel_index(turned(argmax({ROW} {IN_ROW})), extent)", BACK, False),
-    "place in the whole tensor": ("ARGMAX", f"ravel_index(over(argmax({ROW} {IN_ROW})), InputTensor.Sizes)", False),
 }, rows)  # fmt: skip
 
 # Scans.
@@ -482,32 +430,11 @@ ENDS = f"""\
     start: (at[Axis] + 1 if HasExclusiveSum else at[Axis]) if AxisDirection == DECREASING else 0
     end: {SIZE} if AxisDirection == DECREASING else at[Axis] if HasExclusiveSum else at[Axis] + 1
 """
-
-
-def lines(variant: Variant) -> Runs:
-    """Both directions, with the element and without."""
-    operator, arrays = variant.operator.name, {"InputTensor": NUMBERS / 2}
-    flag = "HasExclusiveSum" if operator == "CUMULATIVE_SUMMATION" else "HasExclusiveProduct"
-    for direction, is_exclusive in product(("INCREASING", "DECREASING"), (False, True)):
-        members = {"Axis": 1, "AxisDirection": direction, flag: is_exclusive}
-        yield described(operator, NUMBERS, arrays, **members), arrays
-
-
-def scan(folder: Path, output: str, let: str = "", operator: str = "CUMULATIVE_SUMMATION") -> Variant:
-    return Variant(folder, operator, section(output, let))
-
-
-SCANS = Family(scan, lambda variant: variant.form, {
-    "sum": (f"sum({ENTRY} for i in range(start, end))", ENDS, "scan"),
-    "product": (f"product({ENTRY} for i in range(start, end))", ENDS.replace("Sum", "Product"), "CUMULATIVE_PRODUCT", "scan"),
-    "of squares": (f"sum({ENTRY} * {ENTRY} for i in range(start, end))", ENDS, None),
+SCANS = Family(lambda folder, *texts: Variant(folder, "CUMULATIVE_SUMMATION", section(*texts)), lambda variant: variant.form, {
     "greatest": (f"max({ENTRY} for i in range(start, end))", ENDS, None),
     "from the second on": (f"sum({ENTRY} for i in range(start, end))", ENDS.replace("else 0", "else 1"), None),
-    "of all": (f"sum({ENTRY} for i in range({SIZE}))", None),
-    "of itself": ("sum(InputTensor[replace(at, Axis, at[Axis])] for i in range(start, end))", ENDS, None),
     "along another axis": (f"sum({ENTRY} for i in range(start, end))", ENDS.replace("at[Axis]", "at[0]"), None),
-    "and more": (f"sum({ENTRY} for i in range(start, end)) + InputTensor[at]", ENDS, None),
-}, lines)  # fmt: skip
+})  # fmt: skip
 
 # Views of tensors in attention.
 
@@ -655,11 +582,3 @@ def test_regions_add_up_selected_terms_and_have_a_vector_axis() -> None:
     found = {name: (one.output, one.tensor, one.axis, one.tensor_axis) for name, one in vectors.items()}
     expected = ("OutputTensor", "InputTensor", 1, 1)
     assert found == dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1", "ROI_POOLING"), expected)
-
-
-def test_dynamic_quantization_depends_on_the_range_of_a_tensor() -> None:
-    form = operators_with(Rows)["DYNAMIC_QUANTIZE_LINEAR"]
-    values = form.cases[None]
-    assert (form.source, [total.kind for total in values.totals]) == ("InputTensor", ["min", "max"])
-    assert list(values.each) == ["OutputTensor"]
-    assert list(values.of_rows) == ["OutputScaleTensor", "OutputZeroPointTensor"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,10 @@ import pytest
 import dmlops
 from dmlops import TensorDesc, gpu
 from gpu_device import device, run_in_guard_zones
-from gpu_results import TOLERANCES, check_results, inputs_of
-from schedule_cases import changed
+from gpu_results import check_results, inputs_of
 from tensors import last, of
 
 __all__ = ["device"]
-
-
-@pytest.mark.parametrize("width", [33, 50000])
-def test_the_greatest_of_a_row(width: int, device: Any, tmp_path: Path) -> None:
-    """In one dispatch, and of the parts of a row that is split."""
-    one = changed(tmp_path, "LP_NORMALIZATION", "sum(abs(", "max(abs(")
-    whole = of("FLOAT32", 1, 1, 3, width)
-    desc = dmlops.LpNormalization(InputTensor=whole, OutputTensor=whole, Axis=3, P=1, Epsilon=1e-3)
-    arrays = {"InputTensor": np.random.default_rng(11).normal(0, 2, whole.Sizes).astype(np.float32)}
-    found, expected = one.by_shader(desc, arrays, device), one.by_definition(desc, arrays)
-    np.testing.assert_allclose(found["OutputTensor"], expected["OutputTensor"], TOLERANCES["float32"])
 
 
 def drawn(desc: Any) -> dict[str, np.ndarray]:
