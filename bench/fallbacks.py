@@ -58,8 +58,6 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "product": (
         Choice(contraction, "plan_tiles", _never),
         Choice(convolutions, "plan_window_tiles", _never),
-        Choice(definition, "plan_int8_products", _never),
-        Choice(convolutions, "plan_int8_window", _never),
     ),
     "skinny": (Choice(contraction, "plan_skinny", _never),),
     "sliding": (

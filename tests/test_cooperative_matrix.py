@@ -11,7 +11,7 @@ import pytest
 
 from dmlops import gpu
 from dmlops.gpu import compiler, detection
-from dmlops.gpu.plans import contraction, implicit_gemm
+from dmlops.gpu.plans import backend, implicit_gemm
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device
@@ -202,7 +202,7 @@ def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("tile", TILES)
 def test_all_tiles_give_them_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "cooperative_tiles", lambda *given: [tile])
+    monkeypatch.setattr(backend, "cooperative_tiles", lambda *given: [tile])
     for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
@@ -213,8 +213,8 @@ def test_all_tiles_give_them_too(tile: Tile, device: Any, monkeypatch: pytest.Mo
 def test_all_tiles_of_windows_give_them_too(
     name: str, tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [tile])
-    monkeypatch.setattr(implicit_gemm, "row_of", lambda op, axes, found: implicit_gemm.Row(1, 0, found))
+    monkeypatch.setattr(backend, "tap_tiles", lambda *given: [tile])
+    monkeypatch.setattr(implicit_gemm, "row_of", lambda op, found: implicit_gemm.Row(1, 0, found))
     check(device, WINDOWS[name])
 
 

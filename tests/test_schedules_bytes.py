@@ -17,8 +17,7 @@ import dmlops
 from cooperative_matrix_apart import taken_apart
 from dmlops import TensorDesc, gpu
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import gemm_view, tile_cost
-from dmlops.gpu.plans import int8_product as of_bytes
+from dmlops.gpu.plans import backend, gemm_view, tile_cost
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device, run_in_guard_zones
@@ -221,8 +220,8 @@ TILES = [
 @pytest.mark.parametrize("tile", TILES)
 def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     desc = product("MatrixMultiplyInteger", of("UINT8", 132, 100), of(S, 100, 260), "ab")
-    monkeypatch.setattr(of_bytes, "byte_tiles", lambda *given: [tile])
-    monkeypatch.setattr(of_bytes, "dot_tiles", lambda: [tile])
+    monkeypatch.setattr(backend, "byte_tiles", lambda *given: [tile])
+    monkeypatch.setattr(backend, "dot_tiles", lambda: [tile])
     assert multiplying(desc)["TILE_ROWS"] == tile.rows
     inputs = inputs_of(desc)
     np.testing.assert_array_equal(run_in_guard_zones(device, desc, inputs)["OutputTensor"], exact(inputs))

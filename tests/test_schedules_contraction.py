@@ -10,7 +10,7 @@ import pytest
 import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler
-from dmlops.gpu.plans import contraction, convolutions, gemm_view, implicit_gemm
+from dmlops.gpu.plans import backend, convolutions, gemm_view
 from dmlops.gpu.plans.capabilities import Capability
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device
@@ -203,12 +203,12 @@ WINDOW_TILES = [(32, 64, 32, 16, 32), (32, 128, 16, 16, 64), (64, 128, 16, 32, 6
 
 @pytest.mark.parametrize("numbers", TILES)
 def test_all_tiles_do_so_too(numbers: Any, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "float_tiles", lambda *given: [Tile(*numbers, 4, 80)])
+    monkeypatch.setattr(backend, "float_tiles", lambda *given: [Tile(*numbers, 4, 80)])
     check(device, product(of("FLOAT32", 132, 20), of("FLOAT32", 20, 140), of("FLOAT32", 132, 140)))
 
 
 @pytest.mark.parametrize("numbers", WINDOW_TILES)
 def test_all_tiles_of_windows_do_so_too(numbers: Any, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(implicit_gemm, "float_window_tiles", lambda *given: [Tile(*numbers, 4, 80)])
+    monkeypatch.setattr(backend, "float_window_tiles", lambda *given: [Tile(*numbers, 4, 80)])
     for window in (WINDOWS["in parts"], SPREAD["backward, in parts"]):
         check(device, window)

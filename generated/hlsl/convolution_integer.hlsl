@@ -238,7 +238,10 @@ struct WindowAxis
     uint partDepth;  // products in a part of k
     uint parts;
     uint groupColumns;  // thread groups along x
-    uint channels, ownChannels, leftFirst, leftMatrixStep;
+    uint channels;  // products of a tap, with padding
+    uint ownChannels;  // the same without
+    uint leftFirst;  // offset of the left factor's first element
+    uint leftMatrixStep;  // its stride from one matrix to the next, with a window
     int channelAxis, inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written

@@ -178,6 +178,10 @@ struct Dimension
     uint partDepth;  // products in a part of k
     uint parts;
     uint groupColumns;  // thread groups along x
+    uint channels;  // products of a tap, with padding
+    uint ownChannels;  // the same without
+    uint leftFirst;  // offset of the left factor's first element
+    uint leftMatrixStep;  // its stride from one matrix to the next, with a window
     int r2, rowAxis2, r3, columnAxis2, k2;
 #else
     Dimension sizes[RANK];  // of the tensor written

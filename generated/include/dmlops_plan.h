@@ -465,6 +465,7 @@ typedef struct dmlops_plan_Contraction {
 } dmlops_plan_Contraction;
 
 typedef struct dmlops_plan_Side {
+    int64_t first;
     dmlops_plan_int_8 steps;
     int64_t depth;
     int64_t matrix;
@@ -472,8 +473,12 @@ typedef struct dmlops_plan_Side {
     int64_t vector;
 } dmlops_plan_Side;
 
+typedef struct dmlops_plan_WindowAxis_8 {
+    int64_t count;
+    dmlops_plan_WindowAxis items[8];
+} dmlops_plan_WindowAxis_8;
+
 typedef struct dmlops_plan_Matrices {
-    int is_worth;
     dmlops_plan_int_8 sizes;
     int64_t row_axis;
     int64_t column_axis;
@@ -482,7 +487,9 @@ typedef struct dmlops_plan_Matrices {
     int is_down;
     int64_t run;
     int64_t depth;
+    int64_t channels;
     int64_t count;
+    dmlops_plan_WindowAxis_8 axes;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
 } dmlops_plan_Matrices;
@@ -733,11 +740,6 @@ typedef struct dmlops_plan_Sources {
     dmlops_plan_Source value_stored;
 } dmlops_plan_Sources;
 
-typedef struct dmlops_plan_Fused {
-    dmlops_plan_int_32 words;
-    int64_t kinds;
-} dmlops_plan_Fused;
-
 typedef struct dmlops_plan_Tile {
     int64_t rows;
     int64_t columns;
@@ -769,24 +771,31 @@ typedef struct dmlops_plan_Choice {
     int64_t time;
 } dmlops_plan_Choice;
 
-typedef struct dmlops_plan_WindowAxis_8 {
+typedef struct dmlops_plan_Tile_12 {
     int64_t count;
-    dmlops_plan_WindowAxis items[8];
-} dmlops_plan_WindowAxis_8;
+    dmlops_plan_Tile items[12];
+} dmlops_plan_Tile_12;
 
-typedef struct dmlops_plan_WindowConstants {
-    dmlops_plan_WindowAxis_8 axes;
-    dmlops_plan_int_8 numbers;
-} dmlops_plan_WindowConstants;
+typedef struct dmlops_plan_Backend {
+    int is_cooperative;
+    int64_t vector;
+    dmlops_plan_Rates rates;
+    dmlops_plan_Tile_12 tiles;
+} dmlops_plan_Backend;
+
+typedef struct dmlops_plan_Fused {
+    dmlops_plan_int_32 words;
+    int64_t kinds;
+} dmlops_plan_Fused;
 
 typedef struct dmlops_plan_Product {
     dmlops_plan_Tile tile;
     dmlops_plan_Split split;
     int in_parts;
-    dmlops_plan_Matrices matrices;
-    dmlops_plan_Matrices factors;
     int is_cooperative;
-    dmlops_plan_WindowConstants window;
+    dmlops_plan_Matrices matrices;
+    int64_t packed;
+    int64_t reach;
 } dmlops_plan_Product;
 
 typedef struct dmlops_plan_Dimension_16 {
@@ -811,7 +820,10 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t partDepth;
     int64_t parts;
     int64_t groupColumns;
-    dmlops_plan_int_8 taps;
+    int64_t channels;
+    int64_t ownChannels;
+    int64_t leftFirst;
+    int64_t leftMatrixStep;
     dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_ContractionParams;
@@ -1105,11 +1117,6 @@ typedef struct dmlops_plan_Loop_16 {
     dmlops_plan_Loop items[16];
 } dmlops_plan_Loop_16;
 
-typedef struct dmlops_plan_Tile_12 {
-    int64_t count;
-    dmlops_plan_Tile items[12];
-} dmlops_plan_Tile_12;
-
 #define DMLOPS_PLACEHOLDER (-2) /* instead of a member: the shader does not access the resource */
 
 DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
@@ -1297,7 +1304,10 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->partDepth);
     dmlops_put_word(planning, record->parts);
     dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->taps.items, record->taps.count);
+    dmlops_put_word(planning, record->channels);
+    dmlops_put_word(planning, record->ownChannels);
+    dmlops_put_word(planning, record->leftFirst);
+    dmlops_put_word(planning, record->leftMatrixStep);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
@@ -1518,21 +1528,21 @@ DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, 
     dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
-    const dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth,
-    dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, int64_t most);
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t depth,
-    int64_t products);
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
+DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
+    dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    const dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, int64_t most);
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    int64_t row_axis);
 DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     int64_t row_axis, int64_t rows, int64_t run);
-DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
-    int64_t stride, dmlops_plan_int_8* result);
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
+DMLOPS_CALLED int dmlops_plan_suits_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_no_split(dmlops_planning* planning, dmlops_plan_AttentionSplit* result);
@@ -1576,6 +1586,29 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     const dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts,
     int64_t first_part, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources);
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split);
+DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
+    int64_t down, int64_t across, dmlops_plan_Split* result);
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
+DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, dmlops_plan_Backend* result);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_are_stored_whole(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
+    dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -1597,40 +1630,31 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split);
-DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
-    int64_t down, int64_t across, dmlops_plan_Split* result);
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
-DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen,
-    const dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative,
+DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Choice* chosen, const dmlops_plan_Matrices* given, int is_cooperative,
     dmlops_plan_Product* result);
-DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Product* product,
-    int64_t packed);
-DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, int is_packed);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Product* product, const dmlops_plan_Side* left);
+DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Product* product);
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product);
+    const dmlops_plan_Split* split, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, int64_t number, int64_t items);
+    const dmlops_plan_Split* split, const dmlops_plan_Matrices* found, int64_t number, int64_t items);
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, const dmlops_plan_Matrices* factors, const dmlops_plan_Groups* groups,
+    const dmlops_plan_Split* split, const dmlops_plan_Matrices* found, const dmlops_plan_Groups* groups,
     dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
+DMLOPS_CALLED int dmlops_plan_are_apart(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_loaded(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, const dmlops_plan_Backend* backend, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* weights, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
     dmlops_plan_WindowAxis_8* result);
@@ -1642,42 +1666,22 @@ DMLOPS_CALLED int64_t dmlops_plan_taps_of(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_channels_axis(dmlops_planning* planning, const dmlops_plan_Factors* factors,
-    const dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result);
+DMLOPS_CALLED int dmlops_plan_suits_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector);
 DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
-DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
-    dmlops_plan_Tile_12* result);
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
-    const dmlops_plan_Matrices* found, int64_t vector);
-DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t vector);
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result);
+    const dmlops_plan_Matrices* found, int64_t most, dmlops_plan_Side* result);
+DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given, dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
+    const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row,
     dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Product* product, int64_t channels, int64_t items,
-    const dmlops_plan_Row* row);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given);
-DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, dmlops_plan_Side* result);
-DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result);
-DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
-DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given);
+    const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes, int64_t rows,
     dmlops_plan_Slide* result);
@@ -1696,9 +1700,9 @@ DMLOPS_CALLED int dmlops_plan_pooling(dmlops_planning* planning, const dmlops_pl
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found);
+    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t channels, int64_t groups, int64_t taps, int is_cooperative);
+    int64_t groups, int is_cooperative);
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
 DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_int_8* labels,
@@ -2190,19 +2194,20 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* For outputs that tiles do not speed up. */
-DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
+/* For a window without weights, and for sums that are no contraction. */
+DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
+    dmlops_plan_Matrices* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8 nothing;
     dmlops_plan_padded(planning, &made_1, &nothing);
     dmlops_plan_Side side;
+    side.first = 0;
     DMLOPS_COPY(&side.steps, &nothing);
     side.depth = 0;
     side.matrix = 0;
     side.is_along = 0;
     side.vector = 1;
-    result->is_worth = 0;
     DMLOPS_COPY(&result->sizes, &nothing);
     result->row_axis = -1;
     result->column_axis = -1;
@@ -2211,49 +2216,81 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_pla
     result->is_down = 0;
     result->run = 1;
     result->depth = 0;
+    result->channels = 0;
     result->count = 1;
+    DMLOPS_COPY(&result->axes, axes);
     result->left = side;
     result->right = side;
     return;
 }
 
-/* The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the output is the
-   sum of its own strides over all dimensions indexed by that coordinate. */
+/* The output as matrices, one for each coordinate of the batch; there is no window. */
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    dmlops_plan_Matrices* result) {
+    const dmlops_plan_Factors * factors = &op->factors;
+    const dmlops_plan_Tensor * output = &op->output;
+    int64_t row_axis = dmlops_subtract(output->sizes.count, 2);
+    int64_t column_axis = dmlops_subtract(output->sizes.count, 1);
+    int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
+    int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
+    int64_t run = dmlops_plan_side_by_side(planning, output, row_axis);
+    int is_down = dmlops_plan_is_stored_down(planning, op, row_axis, rows, run);
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        DMLOPS_APPEND(planning, &sizes, (d >= row_axis) ? 1 : size);
+    }
+    dmlops_plan_WindowAxis_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_Side made_2;
+    dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, row_axis, &made_2);
+    dmlops_plan_Side made_3;
+    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, column_axis, &made_3);
+    DMLOPS_COPY(&result->sizes, &sizes);
+    result->row_axis = row_axis;
+    result->column_axis = column_axis;
+    result->rows = rows;
+    result->columns = columns;
+    result->is_down = is_down;
+    result->run = is_down ? rows : run;
+    result->depth = factors->depth;
+    result->channels = factors->depth;
+    result->count = dmlops_plan_element_count(planning, &sizes);
+    DMLOPS_COPY(&result->axes, &made_1);
+    result->left = made_2;
+    result->right = made_3;
+    return;
+}
+
+/* The addressing of a factor whose rows or columns run along `axis`, one element at a time. Its stride along a
+   dimension of the output is the sum of its own strides over all dimensions indexed by that coordinate. */
 DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
-    const dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth,
-    dmlops_plan_Side* result) {
+    const dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, dmlops_plan_Side* result) {
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8 steps;
     dmlops_plan_padded(planning, &made_1, &steps);
     int64_t step = 0;
-    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
-        const int64_t place = places->items[each_2];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_2, tensor->strides.count)];
+    for (int64_t d = 0; d < places->count; ++d) {
+        const int64_t place = places->items[d];
         if (place == sizes->count) {
-            step = dmlops_add(step, stride);
+            step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)]);
         } else {
             if (sizes->items[dmlops_item(planning, place, sizes->count)] > 1) {
                 steps.items[dmlops_item(planning, place, steps.count)] =
-                    dmlops_add(steps.items[dmlops_item(planning, place, steps.count)], stride);
+                    dmlops_add(steps.items[dmlops_item(planning, place, steps.count)],
+                    tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)]);
             }
         }
     }
-    int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1)
-        && (step < steps.items[dmlops_item(planning, axis, steps.count)]));
-    dmlops_plan_Side made_3;
-    DMLOPS_COPY(&made_3.steps, &steps);
-    made_3.depth = step;
-    made_3.matrix = 0;
-    made_3.is_along = is_along;
-    made_3.vector = 1;
-    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis,
-        sizes->items[dmlops_item(planning, axis, sizes->count)], depth, 4);
+    result->first = 0;
     DMLOPS_COPY(&result->steps, &steps);
     result->depth = step;
     result->matrix = 0;
-    result->is_along = is_along;
-    result->vector = vector;
+    result->is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1)
+        && (step < steps.items[dmlops_item(planning, axis, steps.count)]));
+    result->vector = 1;
     return;
 }
 
@@ -2273,75 +2310,18 @@ DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const d
     return vector;
 }
 
-/* Whether tiles support the types, and there is enough work for them: so many products, of which `depth` form a sum. */
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t depth,
-    int64_t products) {
-    int is_whole = (op->left.bits >= 16) && (op->right.bits >= 16) && (op->output.bits >= 16);
-    if (dmlops_plan_is_of_bytes(planning, op)) {
-        is_whole = (op->left.bits == 8) && (op->right.bits == 8) && (depth <= 33025);
+/* The number of contiguous elements in the output, as loops over the dimensions after that of rows visit them. */
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
+    int64_t row_axis) {
+    int64_t run = 1;
+    int64_t axis = dmlops_subtract(output->sizes.count, 1);
+    while (planning->reason == DMLOPS_REASON_NONE && ((axis > row_axis)
+        && ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] == 1)
+        || (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == run)))) {
+        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
+        axis = dmlops_subtract(axis, 1);
     }
-    return is_whole && (products >= 96);
-}
-
-/* Whether the factors are bytes with zero points; larger integers have no tiles. */
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    (void)planning;
-    return !op->left.is_float;
-}
-
-/* The output as matrices; there is no window. */
-DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    dmlops_plan_Matrices* result) {
-    const dmlops_plan_Factors * factors = &op->factors;
-    const dmlops_plan_Tensor * output = &op->output;
-    int64_t row_axis = dmlops_subtract(output->sizes.count, 2);
-    int64_t column_axis = dmlops_subtract(output->sizes.count, 1);
-    if (!dmlops_plan_has(planning, &factors->left, row_axis) || dmlops_plan_has(planning, &factors->right, row_axis)) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    if (!dmlops_plan_has(planning, &factors->right, column_axis)
-        || dmlops_plan_has(planning, &factors->left, column_axis)) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    if (dmlops_plan_has(planning, &factors->left_less, column_axis)
-        || dmlops_plan_has(planning, &factors->right_less, row_axis)) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
-    int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
-    if (!dmlops_plan_is_tiled(planning, op, factors->depth,
-        dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), factors->depth))) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    int64_t run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
-    int is_down = dmlops_plan_is_stored_down(planning, op, row_axis, rows, run);
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        DMLOPS_APPEND(planning, &sizes, (d >= row_axis) ? 1 : size);
-    }
-    dmlops_plan_Side made_1;
-    dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, row_axis, factors->depth, &made_1);
-    dmlops_plan_Side made_2;
-    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, column_axis, factors->depth, &made_2);
-    result->is_worth = 1;
-    DMLOPS_COPY(&result->sizes, &sizes);
-    result->row_axis = row_axis;
-    result->column_axis = column_axis;
-    result->rows = rows;
-    result->columns = columns;
-    result->is_down = is_down;
-    result->run = is_down ? rows : run;
-    result->depth = factors->depth;
-    result->count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
-    result->left = made_1;
-    result->right = made_2;
-    return;
+    return run;
 }
 
 /* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
@@ -2353,16 +2333,22 @@ DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dm
     return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, op);
 }
 
-/* Strides along the dimensions of the output, for a factor that has only one of them. */
-DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
-    int64_t stride, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        DMLOPS_APPEND(planning, &made_1, (d == axis) ? stride : 0);
+/* Whether the factors are bytes with zero points; larger integers have no tiles. */
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
+    (void)planning;
+    return !op->left.is_float;
+}
+
+/* Whether tiles support the types, and there is enough work for them: in a matrix, or with a window in all matrices. */
+DMLOPS_CALLED int dmlops_plan_suits_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    int is_whole = (op->left.bits >= 16) && (op->right.bits >= 16) && (op->output.bits >= 16);
+    if (dmlops_plan_is_of_bytes(planning, op)) {
+        is_whole = (op->left.bits == 8) && (op->right.bits == 8) && (found->depth <= 33025);
     }
-    dmlops_plan_padded(planning, &made_1, result);
-    return;
+    int64_t count = (found->axes.count > 0) ? found->count : 1;
+    return is_whole && (dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_multiply(found->depth, count)) >= 96);
 }
 
 /* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
@@ -2945,6 +2931,595 @@ DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
 }
 
+/* Nanoseconds that the product takes, apart from what is the same for all tiles. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split) {
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
+        dmlops_multiply(split->down, split->across), found->count), split->parts);
+    int64_t steps = dmlops_plan_ceil_div(planning, split->products, tile->depth);
+    int64_t area = dmlops_multiply(tile->rows, tile->columns);
+    int64_t alone = dmlops_plan_times(planning, steps,
+        dmlops_add(rates->latency, dmlops_divide(dmlops_multiply(dmlops_multiply(area, tile->depth), 100),
+        dmlops_multiply(rates->arithmetic, rates->alone))));
+    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), tile->depth), 100),
+        dmlops_multiply(rates->arithmetic, tile->efficiency));
+    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(tile->rows,
+        dmlops_divide(tile->columns, rates->taps)), steps), tile->depth), rates->element), 3563);
+    int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, tile->resident));
+    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone),
+        dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, groups, 132), busy));
+    time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
+    if (split->parts > 1) {
+        int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+            found->count);
+        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, split->parts,
+            dmlops_divide(dmlops_multiply(8, sums), 2333))));
+    }
+    return time;
+}
+
+/* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
+DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
+    int64_t down, int64_t across, dmlops_plan_Split* result) {
+    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
+        step), step);
+    result->down = down;
+    result->across = across;
+    result->parts = dmlops_plan_ceil_div(planning, depth, products);
+    result->products = products;
+    return;
+}
+
+/* The tile and the number of parts of k that take the least time. The numbers tried fill all multiprocessors once,
+   twice, and so on, as far as k is deep enough; there is one part unless it `may_split`. */
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
+    dmlops_plan_Split made_1;
+    made_1.down = 1;
+    made_1.across = 1;
+    made_1.parts = 1;
+    made_1.products = 1;
+    dmlops_plan_Choice best;
+    best.tile = tiles->items[dmlops_item(planning, 0, tiles->count)];
+    best.split = made_1;
+    best.time = INT64_C(4611686018427387904);
+    for (int64_t each_2 = 0; each_2 < tiles->count; ++each_2) {
+        const dmlops_plan_Tile* tile = &tiles->items[each_2];
+        int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+        int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+        int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+        int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth,
+            dmlops_max(dmlops_multiply(2, tile->depth), 64)), 128) : 1;
+        for (int64_t rounds = 0; rounds < dmlops_add(dmlops_multiply(2, tile->resident), 1); ++rounds) {
+            int64_t parts = dmlops_max(dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), groups), most), 1);
+            dmlops_plan_Split split;
+            dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, &split);
+            int64_t time = dmlops_plan_tile_time(planning, found, tile, rates, &split);
+            if (time < best.time) {
+                dmlops_plan_Choice made_3;
+                made_3.tile = *tile;
+                made_3.split = split;
+                made_3.time = time;
+                best = made_3;
+            }
+        }
+    }
+    *result = best;
+    return;
+}
+
+/* The fastest that the device has and that suits the matrices. All rates are those of an NVIDIA H200: fitted, but for
+   bytes by cooperative matrices, set by hand with their tiles, to choose the fastest. */
+DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, dmlops_plan_Backend* result) {
+    int is_windowed = found->axes.count > 0;
+    if (dmlops_plan_is_of_bytes(planning, op)) {
+        if (dmlops_plan_suits_cooperative_bytes(planning, op, found)) {
+            dmlops_plan_Rates made_1;
+            made_1.arithmetic = 7500;
+            made_1.latency = 410;
+            made_1.alone = 37;
+            made_1.element = 1;
+            made_1.taps = 1;
+            dmlops_plan_Tile_12 made_2;
+            dmlops_plan_byte_tiles(planning, found, &made_2);
+            result->is_cooperative = 1;
+            result->vector = 16;
+            result->rates = made_1;
+            DMLOPS_COPY(&result->tiles, &made_2);
+            return;
+        }
+        dmlops_plan_Rates made_3;
+        made_3.arithmetic = 450;
+        made_3.latency = 210;
+        made_3.alone = 60;
+        made_3.element = 1;
+        made_3.taps = 1;
+        dmlops_plan_Tile_12 made_4;
+        dmlops_plan_dot_tiles(planning, &made_4);
+        result->is_cooperative = 0;
+        result->vector = 16;
+        result->rates = made_3;
+        DMLOPS_COPY(&result->tiles, &made_4);
+        return;
+    }
+    if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
+        if (is_windowed) {
+            dmlops_plan_Rates made_5;
+            made_5.arithmetic = 3750;
+            made_5.latency = 379;
+            made_5.alone = 32;
+            made_5.element = 2;
+            made_5.taps = 1;
+            dmlops_plan_Tile_12 made_6;
+            dmlops_plan_tap_tiles(planning, found->channels, &made_6);
+            result->is_cooperative = 1;
+            result->vector = 8;
+            result->rates = made_5;
+            DMLOPS_COPY(&result->tiles, &made_6);
+            return;
+        }
+        dmlops_plan_Rates made_7;
+        made_7.arithmetic = 3750;
+        made_7.latency = 229;
+        made_7.alone = 32;
+        made_7.element = 2;
+        made_7.taps = 1;
+        dmlops_plan_Tile_12 made_8;
+        dmlops_plan_cooperative_tiles(planning, &made_8);
+        result->is_cooperative = 1;
+        result->vector = 8;
+        result->rates = made_7;
+        DMLOPS_COPY(&result->tiles, &made_8);
+        return;
+    }
+    if (is_windowed) {
+        dmlops_plan_Rates made_9;
+        made_9.arithmetic = 225;
+        made_9.latency = 747;
+        made_9.alone = 58;
+        made_9.element = 4;
+        made_9.taps = 1;
+        dmlops_plan_Tile_12 made_10;
+        dmlops_plan_float_window_tiles(planning, found->channels, &made_10);
+        result->is_cooperative = 0;
+        result->vector = 4;
+        result->rates = made_9;
+        DMLOPS_COPY(&result->tiles, &made_10);
+        return;
+    }
+    dmlops_plan_Rates made_11;
+    made_11.arithmetic = 225;
+    made_11.latency = 210;
+    made_11.alone = 47;
+    made_11.element = 4;
+    made_11.taps = 1;
+    dmlops_plan_Tile_12 made_12;
+    dmlops_plan_float_tiles(planning, found->depth, &made_12);
+    result->is_cooperative = 0;
+    result->vector = 4;
+    result->rates = made_11;
+    DMLOPS_COPY(&result->tiles, &made_12);
+    return;
+}
+
+/* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    int is_windowed = found->axes.count > 0;
+    int are_float16 = dmlops_plan_is_float16(planning, &op->left) && dmlops_plan_is_float16(planning, &op->right);
+    int is_large = (found->rows >= (is_windowed ? 3 : 2)) && (found->columns > 1);
+    int is_tiny = !is_windowed && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <= 32);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
+}
+
+/* Whether the device has cooperative matrices of bytes, there are enough rows, and scratch has room for sums that they
+   cannot store as bytes. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    int is_large = (found->axes.count == 0) || (found->rows >= 6);
+    int has_room = dmlops_plan_are_stored_whole(planning, op, found)
+        || (dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning,
+        found)) < dmlops_divide(INT64_C(2147483648), 16));
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && is_large && has_room;
+}
+
+/* Whether cooperative matrices can store the output: bytes only in whole words, since storing them one by one takes
+   atomics, which do not mix with these matrices. */
+DMLOPS_CALLED int dmlops_plan_are_stored_whole(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    return (op->output.bits >= 16) || (dmlops_plan_output_vector(planning, found, &op->output) == 4);
+}
+
+/* The vectors of four partial sums in one part; rows are padded. */
+DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows,
+        dmlops_plan_ceil_div(planning, found->columns, 4)), found->count);
+}
+
+/* The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns. */
+DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
+    int64_t shallow = (depth < 32) ? 8 : 16;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 16;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = 16;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 64;
+    made_2.resident = 4;
+    made_2.efficiency = 85;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = 16;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.resident = 4;
+    made_3.efficiency = 62;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 64;
+    made_4.columns = 64;
+    made_4.depth = 16;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 64;
+    made_4.resident = 8;
+    made_4.efficiency = 70;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 32;
+    made_5.columns = 128;
+    made_5.depth = 16;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 64;
+    made_5.resident = 5;
+    made_5.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 128;
+    made_6.columns = 32;
+    made_6.depth = 32;
+    made_6.wave_rows = 32;
+    made_6.wave_columns = 32;
+    made_6.resident = 3;
+    made_6.efficiency = 60;
+    DMLOPS_APPEND(planning, result, made_6);
+    dmlops_plan_Tile made_7;
+    made_7.rows = 32;
+    made_7.columns = 64;
+    made_7.depth = 32;
+    made_7.wave_rows = 16;
+    made_7.wave_columns = 32;
+    made_7.resident = 7;
+    made_7.efficiency = 55;
+    DMLOPS_APPEND(planning, result, made_7);
+    dmlops_plan_Tile made_8;
+    made_8.rows = 32;
+    made_8.columns = 32;
+    made_8.depth = shallow;
+    made_8.wave_rows = 16;
+    made_8.wave_columns = 32;
+    made_8.resident = 7;
+    made_8.efficiency = 80;
+    DMLOPS_APPEND(planning, result, made_8);
+    dmlops_plan_Tile made_9;
+    made_9.rows = 16;
+    made_9.columns = 32;
+    made_9.depth = shallow;
+    made_9.wave_rows = 16;
+    made_9.wave_columns = 32;
+    made_9.resident = 8;
+    made_9.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_9);
+    return;
+}
+
+/* The candidates. Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast
+   on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of
+   64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a
+   depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of
+   512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 64;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 80;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = 64;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 32;
+    made_2.resident = 1;
+    made_2.efficiency = 89;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = 64;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.resident = 6;
+    made_3.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 64;
+    made_4.depth = 64;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 16;
+    made_4.resident = 7;
+    made_4.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 32;
+    made_5.columns = 32;
+    made_5.depth = 64;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.resident = 6;
+    made_5.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 64;
+    made_6.columns = 256;
+    made_6.depth = 64;
+    made_6.wave_rows = 32;
+    made_6.wave_columns = 64;
+    made_6.resident = 2;
+    made_6.efficiency = 80;
+    DMLOPS_APPEND(planning, result, made_6);
+    dmlops_plan_Tile made_7;
+    made_7.rows = 32;
+    made_7.columns = 256;
+    made_7.depth = 64;
+    made_7.wave_rows = 32;
+    made_7.wave_columns = 32;
+    made_7.resident = 3;
+    made_7.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_7);
+    dmlops_plan_Tile made_8;
+    made_8.rows = 256;
+    made_8.columns = 32;
+    made_8.depth = 64;
+    made_8.wave_rows = 32;
+    made_8.wave_columns = 32;
+    made_8.resident = 3;
+    made_8.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_8);
+    return;
+}
+
+/* The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single tap. */
+DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
+    dmlops_plan_Tile_12* result) {
+    int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = depth;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 92;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = depth;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 64;
+    made_2.resident = 3;
+    made_2.efficiency = 76;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 32;
+    made_3.columns = 128;
+    made_3.depth = depth;
+    made_3.wave_rows = 16;
+    made_3.wave_columns = 64;
+    made_3.resident = 6;
+    made_3.efficiency = 66;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 64;
+    made_4.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 32;
+    made_4.resident = 3;
+    made_4.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 128;
+    made_5.depth = depth;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 32;
+    made_5.resident = 6;
+    made_5.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_5);
+    return;
+}
+
+/* The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a step reads a
+   single tap. */
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result) {
+    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 32;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 23;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 128;
+    made_2.columns = 128;
+    made_2.depth = depth;
+    made_2.wave_rows = 64;
+    made_2.wave_columns = 32;
+    made_2.resident = 1;
+    made_2.efficiency = 50;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 128;
+    made_3.depth = 32;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 64;
+    made_3.resident = 4;
+    made_3.efficiency = 17;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 64;
+    made_4.columns = 64;
+    made_4.depth = depth;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.resident = 3;
+    made_4.efficiency = 14;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 32;
+    made_5.columns = 32;
+    made_5.depth = depth;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.resident = 2;
+    made_5.efficiency = 8;
+    DMLOPS_APPEND(planning, result, made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 16;
+    made_6.columns = 64;
+    made_6.depth = depth;
+    made_6.wave_rows = 16;
+    made_6.wave_columns = 16;
+    made_6.resident = 5;
+    made_6.efficiency = 20;
+    DMLOPS_APPEND(planning, result, made_6);
+    return;
+}
+
+/* The candidates with cooperative matrices. Deep ones need fewer barriers, but run out of registers under a window; so
+   do deep ones and waves of few columns where lines are transposed. */
+DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Tile_12* result) {
+    int is_windowed = found->axes.count > 0;
+    int is_along = found->left.is_along && found->right.is_along;
+    int64_t deep = (is_along && !is_windowed && (found->depth > 64)) ? 128 : 64;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = deep;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 50;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = deep;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = (is_along || is_windowed) ? 32 : 64;
+    made_2.resident = 2;
+    made_2.efficiency = 40;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 32;
+    made_3.columns = 64;
+    made_3.depth = deep;
+    made_3.wave_rows = 16;
+    made_3.wave_columns = 32;
+    made_3.resident = 5;
+    made_3.efficiency = 20;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 16;
+    made_4.columns = 32;
+    made_4.depth = 64;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 16;
+    made_4.resident = 8;
+    made_4.efficiency = 12;
+    DMLOPS_APPEND(planning, result, made_4);
+    return;
+}
+
+/* The candidates without cooperative matrices. */
+DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 64;
+    made_1.columns = 128;
+    made_1.depth = 64;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 64;
+    made_2.depth = 64;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 32;
+    made_2.resident = 3;
+    made_2.efficiency = 85;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 32;
+    made_3.columns = 64;
+    made_3.depth = 64;
+    made_3.wave_rows = 16;
+    made_3.wave_columns = 32;
+    made_3.resident = 5;
+    made_3.efficiency = 75;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 16;
+    made_4.columns = 64;
+    made_4.depth = 64;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 32;
+    made_4.resident = 6;
+    made_4.efficiency = 55;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 32;
+    made_5.depth = 64;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 32;
+    made_5.resident = 8;
+    made_5.efficiency = 50;
+    DMLOPS_APPEND(planning, result, made_5);
+    return;
+}
+
 /* Binds a tensor to the next resource of the next dispatch. */
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     if (tensor->is_output) {
@@ -3237,91 +3812,14 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* Nanoseconds that the product takes, apart from what is the same for all tiles. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split) {
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
-        dmlops_multiply(split->down, split->across), found->count), split->parts);
-    int64_t steps = dmlops_plan_ceil_div(planning, split->products, tile->depth);
-    int64_t area = dmlops_multiply(tile->rows, tile->columns);
-    int64_t alone = dmlops_plan_times(planning, steps,
-        dmlops_add(rates->latency, dmlops_divide(dmlops_multiply(dmlops_multiply(area, tile->depth), 100),
-        dmlops_multiply(rates->arithmetic, rates->alone))));
-    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), tile->depth), 100),
-        dmlops_multiply(rates->arithmetic, tile->efficiency));
-    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(tile->rows,
-        dmlops_divide(tile->columns, rates->taps)), steps), tile->depth), rates->element), 3563);
-    int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, tile->resident));
-    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone),
-        dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, groups, 132), busy));
-    time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
-    if (split->parts > 1) {
-        int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-            found->count);
-        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, split->parts,
-            dmlops_divide(dmlops_multiply(8, sums), 2333))));
-    }
-    return time;
-}
-
-/* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
-DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
-    int64_t down, int64_t across, dmlops_plan_Split* result) {
-    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
-        step), step);
-    result->down = down;
-    result->across = across;
-    result->parts = dmlops_plan_ceil_div(planning, depth, products);
-    result->products = products;
-    return;
-}
-
-/* The tile and the number of parts of k that take the least time. The numbers tried fill all multiprocessors once,
-   twice, and so on, as far as k is deep enough; there is one part unless it `may_split`. */
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
-    dmlops_plan_Split made_1;
-    made_1.down = 1;
-    made_1.across = 1;
-    made_1.parts = 1;
-    made_1.products = 1;
-    dmlops_plan_Choice best;
-    best.tile = tiles->items[dmlops_item(planning, 0, tiles->count)];
-    best.split = made_1;
-    best.time = INT64_C(4611686018427387904);
-    for (int64_t each_2 = 0; each_2 < tiles->count; ++each_2) {
-        const dmlops_plan_Tile* tile = &tiles->items[each_2];
-        int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-        int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-        int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-        int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth,
-            dmlops_max(dmlops_multiply(2, tile->depth), 64)), 128) : 1;
-        for (int64_t rounds = 0; rounds < dmlops_add(dmlops_multiply(2, tile->resident), 1); ++rounds) {
-            int64_t parts = dmlops_max(dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), groups), most), 1);
-            dmlops_plan_Split split;
-            dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, &split);
-            int64_t time = dmlops_plan_tile_time(planning, found, tile, rates, &split);
-            if (time < best.time) {
-                dmlops_plan_Choice made_3;
-                made_3.tile = *tile;
-                made_3.split = split;
-                made_3.time = time;
-                best = made_3;
-            }
-        }
-    }
-    *result = best;
-    return;
-}
-
-/* The product by a tile, with partial sums, which are always in rows, if k is split. */
-DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Choice* chosen,
-    const dmlops_plan_Matrices* given, const dmlops_plan_Matrices* factors, int is_cooperative,
+/* The product by a tile, with partial sums, which are always in rows, if k is split or cooperative matrices cannot
+   store the output. */
+DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Choice* chosen, const dmlops_plan_Matrices* given, int is_cooperative,
     dmlops_plan_Product* result) {
-    (void)planning;
     dmlops_plan_Matrices found;
     found = *given;
-    int in_parts = chosen->split.parts > 1;
+    int in_parts = (chosen->split.parts > 1) || (is_cooperative && !dmlops_plan_are_stored_whole(planning, op, given));
     if (given->is_down && in_parts) {
         dmlops_plan_Matrices made_1;
         made_1 = *given;
@@ -3329,69 +3827,77 @@ DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlop
         made_1.run = 1;
         found = made_1;
     }
-    dmlops_plan_WindowAxis_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    dmlops_plan_WindowConstants window;
-    DMLOPS_COPY(&window.axes, &made_2);
-    DMLOPS_COPY(&window.numbers, &made_3);
     result->tile = chosen->tile;
     result->split = chosen->split;
     result->in_parts = in_parts;
-    result->matrices = found;
-    result->factors = *factors;
     result->is_cooperative = is_cooperative;
-    result->window = window;
+    result->matrices = found;
+    result->packed = 0;
+    result->reach = 0;
     return;
 }
 
-/* The vectors of four partial sums in one part; rows are padded. */
-DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows,
-        dmlops_plan_ceil_div(planning, found->columns, 4)), found->count);
-}
-
-/* The macros and resources of all passes. Returns the words of partial sums in scratch; so many words of packed factors
-   follow them. */
-DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Product* product,
-    int64_t packed) {
-    const dmlops_plan_Matrices * found = &product->matrices;
+/* The pass that multiplies; before it, one that packs the given left factor, and of bytes the right one, if there is
+   anything to pack; after it, one that adds up partial sums, if there are any. Packed factors follow these in
+   scratch; the k-loop counts their elements. */
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Product* product, const dmlops_plan_Side* left) {
+    dmlops_plan_Matrices found;
+    found = product->matrices;
+    int64_t packed = product->packed;
     int64_t sums = product->in_parts ? dmlops_plan_times(planning,
-        dmlops_multiply(4, dmlops_plan_partial_vectors(planning, found)), product->split.parts) : 0;
-    int64_t words = dmlops_add(sums, packed);
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return 0;
+        dmlops_multiply(4, dmlops_plan_partial_vectors(planning, &found)), product->split.parts) : 0;
+    int64_t words = dmlops_add(sums, dmlops_plan_times(planning, 4, packed));
+    int64_t each = (packed > 0) ? found.left.vector : 4;
+    if (dmlops_plan_times(planning, dmlops_add(dmlops_divide(sums, 4), packed), each) >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_plan_times(planning, 4, words));
+        return;
     }
-    if (found->is_down) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 1);
-    }
-    if (product->in_parts) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), 1);
-    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found.is_down);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), (int64_t)product->in_parts);
     dmlops_plan_Buffer made_1;
     made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
     dmlops_out_write(planning, &made_1);
-    return sums;
+    dmlops_out_share(planning);
+    if (packed > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(found.channels, product->tile.depth));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), each);
+        if (op->output.bits >= 16) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
+        }
+        dmlops_plan_Matrices made_2;
+        made_2 = found;
+        made_2.left = *left;
+        dmlops_plan_dispatch_single(planning, op, &product->split, &made_2, 2, packed);
+        dmlops_plan_Side made_3;
+        made_3 = found.left;
+        made_3.first = dmlops_multiply(dmlops_divide(sums, 4), each);
+        dmlops_plan_Matrices made_4;
+        made_4 = found;
+        made_4.left = made_3;
+        found = made_4;
+    }
+    dmlops_plan_Product made_5;
+    made_5 = *product;
+    made_5.matrices = found;
+    dmlops_plan_multiply(planning, op, &made_5);
+    if (product->in_parts) {
+        dmlops_plan_add_parts(planning, op, &product->split, &found);
+    }
 }
 
-/* The pass that multiplies, after its own macros, and one that adds up partial sums. */
+/* The pass that multiplies. */
 DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, int is_packed) {
+    const dmlops_plan_Product* product) {
     const dmlops_plan_Matrices * found = &product->matrices;
-    const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Tile * tile = &product->tile;
     const dmlops_plan_Split * split = &product->split;
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), op->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), factors->left.vector);
-    if (factors->left.is_along) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), 1);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), factors->right.vector);
-    if (factors->right.is_along) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
-    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), found->left.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), found->right.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)found->right.is_along);
     if (dmlops_plan_is_of_bytes(planning, op)) {
         int are_signed = op->left.is_signed && op->right.is_signed;
         int lessens = op->factors.lessens_left || op->factors.lessens_right;
@@ -3399,9 +3905,13 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"),
             (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));
     } else {
-        if (is_packed) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
+        if (found->axes.count > 0) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), (int64_t)(product->packed > 0));
         }
+    }
+    if (found->axes.count > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(found->channels, tile->depth));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), product->reach);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
         product->in_parts ? 1 : dmlops_plan_output_vector(planning, found, &op->output));
@@ -3419,96 +3929,85 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split->down,
         split->across), found->count), split->parts), threads), threads, 1, &groups);
     dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, op, product, factors, &groups, &made_1);
+    dmlops_plan_contraction_params(planning, op, split, found, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, is_packed);
-    if (product->in_parts) {
-        dmlops_plan_add_parts(planning, op, product);
-    }
-}
-
-/* One dispatch, followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product) {
-    dmlops_plan_begin_product(planning, product, 0);
-    dmlops_out_share(planning);
-    dmlops_plan_multiply(planning, op, product, 0);
+    dmlops_out_dispatch(planning, &groups, product->packed > 0);
 }
 
 /* The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these are few. */
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product) {
-    int64_t vectors = dmlops_plan_partial_vectors(planning, &product->matrices);
-    int64_t wanted = dmlops_min(dmlops_divide(32768, vectors), dmlops_divide(product->split.parts, 8));
-    int64_t sharing = dmlops_plan_power_below(planning, wanted, 32);
+    const dmlops_plan_Split* split, const dmlops_plan_Matrices* found) {
+    int64_t vectors = dmlops_plan_partial_vectors(planning, found);
+    int64_t sharing = dmlops_plan_power_below(planning,
+        dmlops_min(dmlops_divide(32768, vectors), dmlops_divide(split->parts, 8)), 32);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_THREADS"), sharing);
-    dmlops_plan_dispatch_single(planning, op, product, 1, dmlops_plan_times(planning, vectors, sharing));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
+        dmlops_plan_output_vector(planning, found, &op->output));
+    dmlops_plan_dispatch_single(planning, op, split, found, 1, dmlops_plan_times(planning, vectors, sharing));
 }
 
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, int64_t number, int64_t items) {
-    int is_last = number == 1;
+    const dmlops_plan_Split* split, const dmlops_plan_Matrices* found, int64_t number, int64_t items) {
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, items, 256, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(op->number, number));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
-    if (is_last || (op->output.bits >= 16)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
-            is_last ? dmlops_plan_output_vector(planning, &product->matrices, &op->output) : 1);
-    }
     dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, op, product, &product->matrices, &groups, &made_1);
+    dmlops_plan_contraction_params(planning, op, split, found, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, is_last);
+    dmlops_out_dispatch(planning, &groups, number == 1);
 }
 
-/* The constants of a pass that reads factors so. */
+/* The constants of a pass that reads the factors of these matrices. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, const dmlops_plan_Matrices* factors, const dmlops_plan_Groups* groups,
+    const dmlops_plan_Split* split, const dmlops_plan_Matrices* found, const dmlops_plan_Groups* groups,
     dmlops_plan_ContractionParams* result) {
-    const dmlops_plan_Split * split = &product->split;
-    const dmlops_plan_WindowConstants * window = &product->window;
+    const dmlops_plan_Side * left = &found->left;
+    const dmlops_plan_Side * right = &found->right;
     dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_extents(planning, &factors->sizes, &made_1);
+    dmlops_plan_extents(planning, &found->sizes, &made_1);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     DMLOPS_APPEND(planning, &made_2, dmlops_multiply(split->down, split->across));
-    DMLOPS_APPEND(planning, &made_2, factors->count);
+    DMLOPS_APPEND(planning, &made_2, found->count);
     DMLOPS_APPEND(planning, &made_2, split->across);
     dmlops_plan_Dimension_16 made_3;
     dmlops_plan_extents(planning, &made_2, &made_3);
     dmlops_plan_int_8 made_4;
     made_4.count = 0;
-    for (int64_t each_5 = 0; each_5 < factors->left.steps.count; ++each_5) {
-        const int64_t step = factors->left.steps.items[each_5];
+    for (int64_t each_5 = 0; each_5 < left->steps.count; ++each_5) {
+        const int64_t step = left->steps.items[each_5];
         DMLOPS_APPEND(planning, &made_4, dmlops_modulo(step, INT64_C(4294967296)));
     }
     dmlops_plan_int_8 made_6;
     made_6.count = 0;
-    for (int64_t each_7 = 0; each_7 < factors->right.steps.count; ++each_7) {
-        const int64_t step = factors->right.steps.items[each_7];
+    for (int64_t each_7 = 0; each_7 < right->steps.count; ++each_7) {
+        const int64_t step = right->steps.items[each_7];
         DMLOPS_APPEND(planning, &made_6, dmlops_modulo(step, INT64_C(4294967296)));
     }
     DMLOPS_COPY(&result->sizes, &made_1);
     DMLOPS_COPY(&result->walk, &made_3);
     DMLOPS_COPY(&result->leftSteps, &made_4);
     DMLOPS_COPY(&result->rightSteps, &made_6);
-    DMLOPS_COPY(&result->windowAxes, &window->axes);
+    DMLOPS_COPY(&result->windowAxes, &found->axes);
     DMLOPS_COPY(&result->lists, &op->constants.lists);
     DMLOPS_COPY(&result->activations, &op->constants.activations);
-    result->matrices = factors->count;
-    result->matrixRows = factors->rows;
-    result->matrixColumns = factors->columns;
-    result->matrixDepth = factors->depth;
-    result->leftDepthStep = dmlops_modulo(factors->left.depth, INT64_C(4294967296));
-    result->rightDepthStep = dmlops_modulo(factors->right.depth, INT64_C(4294967296));
+    result->matrices = found->count;
+    result->matrixRows = found->rows;
+    result->matrixColumns = found->columns;
+    result->matrixDepth = found->depth;
+    result->leftDepthStep = dmlops_modulo(left->depth, INT64_C(4294967296));
+    result->rightDepthStep = dmlops_modulo(right->depth, INT64_C(4294967296));
     result->partDepth = split->products;
     result->parts = split->parts;
     result->groupColumns = groups->columns;
-    DMLOPS_COPY(&result->taps, &window->numbers);
+    result->channels = found->channels;
+    result->ownChannels = op->factors.depth;
+    result->leftFirst = left->first;
+    result->leftMatrixStep = dmlops_modulo(left->matrix, INT64_C(4294967296));
     DMLOPS_COPY(&result->elements, &op->constants.elements);
     DMLOPS_COPY(&result->scalars, &op->constants.scalars);
     return;
@@ -3540,12 +4039,11 @@ DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dm
    and whole vectors of floats to load: many tiny matrices are better off in tiles. */
 DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
-    if (!found->is_worth || (dmlops_min(found->rows, found->columns) > 4) || !op->left.is_float) {
+    if ((dmlops_min(found->rows, found->columns) > 4) || !op->left.is_float) {
         return 0;
     }
     dmlops_plan_Matrices matrices;
     dmlops_plan_with_few_rows(planning, found, &matrices);
-    const dmlops_plan_Side * left = &matrices.left;
     int is_along = matrices.right.is_along;
     int is_transposed = matrices.row_axis > matrices.column_axis;
     int64_t vector = dmlops_divide(128, is_transposed ? op->left.bits : op->right.bits);
@@ -3571,28 +4069,18 @@ DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_Split split;
     dmlops_plan_split_into(planning, 1, matrices.depth, 1, 1,
         dmlops_plan_ceil_div(planning, matrices.columns, dmlops_multiply(columns, across)), &split);
-    dmlops_plan_Tile tile;
-    tile.rows = matrices.rows;
-    tile.columns = dmlops_multiply(columns, across);
-    tile.depth = dmlops_multiply(reducing, step);
-    tile.wave_rows = matrices.rows;
-    tile.wave_columns = columns;
-    tile.resident = 1;
-    tile.efficiency = 100;
-    dmlops_plan_Choice made_1;
-    made_1.tile = tile;
-    made_1.split = split;
-    made_1.time = 0;
-    dmlops_plan_Product product;
-    dmlops_plan_product_of(planning, &made_1, &matrices, &matrices, 0, &product);
-    dmlops_plan_begin_product(planning, &product, 0);
     if (is_transposed) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), 1);
     }
+    dmlops_plan_Buffer made_1;
+    made_1 = dmlops_out_scratch(planning, 16, 0);
+    dmlops_out_write(planning, &made_1);
     dmlops_out_share(planning);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(op->number, 2));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(reducing, across));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, step) : 1);
+    int64_t left = dmlops_plan_side_vector(planning, &matrices.left, matrices.row_axis, matrices.rows, matrices.depth,
+        4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), matrices.left.is_along ? left : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
     if (is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
@@ -3602,257 +4090,72 @@ DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"),
         (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_WAVE_OPERATIONS));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(columns, across));
     int64_t threads = dmlops_plan_times(planning, dmlops_plan_times(planning, split.across, matrices.count),
         dmlops_multiply(reducing, across));
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads, dmlops_multiply(reducing, across), 1, &groups);
     dmlops_plan_ContractionParams made_2;
-    dmlops_plan_contraction_params(planning, op, &product, &matrices, &groups, &made_2);
+    dmlops_plan_contraction_params(planning, op, &split, &matrices, &groups, &made_2);
     dmlops_put_ContractionParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
     return 1;
-}
-
-/* The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns. */
-DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
-    int64_t shallow = (depth < 32) ? 8 : 16;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = 16;
-    made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 128;
-    made_2.depth = 16;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 64;
-    made_2.resident = 4;
-    made_2.efficiency = 85;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 64;
-    made_3.depth = 16;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 32;
-    made_3.resident = 4;
-    made_3.efficiency = 62;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 64;
-    made_4.columns = 64;
-    made_4.depth = 16;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 64;
-    made_4.resident = 8;
-    made_4.efficiency = 70;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 32;
-    made_5.columns = 128;
-    made_5.depth = 16;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 64;
-    made_5.resident = 5;
-    made_5.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_5);
-    dmlops_plan_Tile made_6;
-    made_6.rows = 128;
-    made_6.columns = 32;
-    made_6.depth = 32;
-    made_6.wave_rows = 32;
-    made_6.wave_columns = 32;
-    made_6.resident = 3;
-    made_6.efficiency = 60;
-    DMLOPS_APPEND(planning, result, made_6);
-    dmlops_plan_Tile made_7;
-    made_7.rows = 32;
-    made_7.columns = 64;
-    made_7.depth = 32;
-    made_7.wave_rows = 16;
-    made_7.wave_columns = 32;
-    made_7.resident = 7;
-    made_7.efficiency = 55;
-    DMLOPS_APPEND(planning, result, made_7);
-    dmlops_plan_Tile made_8;
-    made_8.rows = 32;
-    made_8.columns = 32;
-    made_8.depth = shallow;
-    made_8.wave_rows = 16;
-    made_8.wave_columns = 32;
-    made_8.resident = 7;
-    made_8.efficiency = 80;
-    DMLOPS_APPEND(planning, result, made_8);
-    dmlops_plan_Tile made_9;
-    made_9.rows = 16;
-    made_9.columns = 32;
-    made_9.depth = shallow;
-    made_9.wave_rows = 16;
-    made_9.wave_columns = 32;
-    made_9.resident = 8;
-    made_9.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_9);
-    return;
-}
-
-/* The candidates. Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast
-   on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of
-   64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a
-   depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of
-   512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = 64;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 80;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 128;
-    made_2.depth = 64;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 32;
-    made_2.resident = 1;
-    made_2.efficiency = 89;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 64;
-    made_3.depth = 64;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 32;
-    made_3.resident = 6;
-    made_3.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 32;
-    made_4.columns = 64;
-    made_4.depth = 64;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 16;
-    made_4.resident = 7;
-    made_4.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 32;
-    made_5.columns = 32;
-    made_5.depth = 64;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
-    made_5.resident = 6;
-    made_5.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_5);
-    dmlops_plan_Tile made_6;
-    made_6.rows = 64;
-    made_6.columns = 256;
-    made_6.depth = 64;
-    made_6.wave_rows = 32;
-    made_6.wave_columns = 64;
-    made_6.resident = 2;
-    made_6.efficiency = 80;
-    DMLOPS_APPEND(planning, result, made_6);
-    dmlops_plan_Tile made_7;
-    made_7.rows = 32;
-    made_7.columns = 256;
-    made_7.depth = 64;
-    made_7.wave_rows = 32;
-    made_7.wave_columns = 32;
-    made_7.resident = 3;
-    made_7.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_7);
-    dmlops_plan_Tile made_8;
-    made_8.rows = 256;
-    made_8.columns = 32;
-    made_8.depth = 64;
-    made_8.wave_rows = 32;
-    made_8.wave_columns = 32;
-    made_8.resident = 3;
-    made_8.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_8);
-    return;
-}
-
-/* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found) {
-    int are_float16 = dmlops_plan_is_float16(planning, &op->left) && dmlops_plan_is_float16(planning, &op->right);
-    int64_t least = (found->column_axis == -1) ? 3 : 2;
-    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
-    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns),
-        found->depth) <= 32);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
 }
 
 /* False if the definition's own passes are as good. */
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
     dmlops_plan_Matrices found;
     dmlops_plan_matrices_of(planning, op, &found);
-    return dmlops_plan_skinny(planning, op, &found) || dmlops_plan_tiles(planning, op, &found);
+    int is_tiled = dmlops_plan_are_apart(planning, op, &found) && dmlops_plan_suits_tiles(planning, op, &found);
+    return is_tiled && (dmlops_plan_skinny(planning, op, &found) || dmlops_plan_tiles(planning, op, &found));
 }
 
-/* Chooses the tile, of cooperative matrices where these suit, and the parts of k. False if there is too little to
-   compute. */
+/* Whether rows belong to the left factor and columns to the right one, with their zero points. */
+DMLOPS_CALLED int dmlops_plan_are_apart(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    const dmlops_plan_Factors * factors = &op->factors;
+    int64_t row = found->row_axis;
+    int64_t column = found->column_axis;
+    int are_own = dmlops_plan_has(planning, &factors->left, row) && dmlops_plan_has(planning, &factors->right, column);
+    int is_left = dmlops_plan_has(planning, &factors->left, column)
+        || dmlops_plan_has(planning, &factors->left_less, column);
+    return are_own && !is_left && !dmlops_plan_has(planning, &factors->right, row)
+        && !dmlops_plan_has(planning, &factors->right_less, row);
+}
+
+/* Chooses the backend, the tile, and the parts of k. */
 DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
-    if (!found->is_worth) {
-        return 0;
-    }
-    int is_cooperative = dmlops_plan_suits_cooperative_matrix(planning, op, found);
-    dmlops_plan_Matrices factors;
-    factors = *found;
-    dmlops_plan_Tile_12 tiles;
-    dmlops_plan_float_tiles(planning, found->depth, &tiles);
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 225;
-    rates.latency = 210;
-    rates.alone = 47;
-    rates.element = 4;
-    rates.taps = 1;
-    if (is_cooperative) {
-        int64_t left = dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth, 8);
-        int64_t right = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns,
-            found->depth, 8);
-        dmlops_plan_Side made_1;
-        made_1 = found->left;
-        made_1.vector = left;
-        dmlops_plan_Side made_2;
-        made_2 = found->right;
-        made_2.vector = right;
-        dmlops_plan_Matrices made_3;
-        made_3 = *found;
-        made_3.left = made_1;
-        made_3.right = made_2;
-        factors = made_3;
-        dmlops_plan_Tile_12 made_4;
-        dmlops_plan_cooperative_tiles(planning, &made_4);
-        DMLOPS_COPY(&tiles, &made_4);
-        dmlops_plan_Rates made_5;
-        made_5.arithmetic = 3750;
-        made_5.latency = 229;
-        made_5.alone = 32;
-        made_5.element = 2;
-        made_5.taps = 1;
-        rates = made_5;
-    }
+    dmlops_plan_Backend backend;
+    dmlops_plan_backend_of(planning, op, found, &backend);
+    dmlops_plan_Side left;
+    dmlops_plan_loaded(planning, &found->left, found->row_axis, found->rows, found->depth, &backend, &left);
+    dmlops_plan_Side right;
+    dmlops_plan_loaded(planning, &found->right, found->column_axis, found->columns, found->depth, &backend, &right);
     dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &tiles, &rates, 1, &chosen);
-    dmlops_plan_Product made_6;
-    dmlops_plan_product_of(planning, &chosen, found, &factors, is_cooperative, &made_6);
-    dmlops_plan_product(planning, op, &made_6);
+    dmlops_plan_choose_tile(planning, found, &backend.tiles, &backend.rates, 1, &chosen);
+    dmlops_plan_Matrices read;
+    read = *found;
+    read.left = left;
+    read.right = right;
+    dmlops_plan_Product made_1;
+    dmlops_plan_product_of(planning, op, &chosen, &read, backend.is_cooperative, &made_1);
+    dmlops_plan_product(planning, op, &made_1, &left);
     return 1;
+}
+
+/* A factor with the adjacent elements that the backend loads at once; `axis` has that many rows or columns. Of bytes
+   these are 16 along k, or words of four. */
+DMLOPS_CALLED void dmlops_plan_loaded(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, const dmlops_plan_Backend* backend, dmlops_plan_Side* result) {
+    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, backend->vector);
+    if ((backend->vector == 16) && ((vector < 16) || !side->is_along)) {
+        vector = (vector >= 4) ? 4 : 1;
+    }
+    *result = *side;
+    result->vector = vector;
+    return;
 }
 
 /* The window with its taps in the order of their positions on the tensor: a backward convolution with steps of 1
@@ -3979,31 +4282,10 @@ DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlo
     return is_single && (axis->step == 1) && (axis->elements == dmlops_multiply(axis->limit, axis->divisor));
 }
 
-/* The number of contiguous elements in the output, as loops over its last dimensions visit them. */
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output) {
-    int64_t run = 1;
-    int64_t axis = dmlops_subtract(output->sizes.count, 1);
-    while (planning->reason == DMLOPS_REASON_NONE && ((axis > 1)
-        && ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] == 1)
-        || (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == run)))) {
-        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
-        axis = dmlops_subtract(axis, 1);
-    }
-    return run;
-}
-
-/* The left factor's dimension of channels, 0 or 1; the other one has the rows. */
-DMLOPS_CALLED int64_t dmlops_plan_channels_axis(dmlops_planning* planning, const dmlops_plan_Factors* factors,
-    const dmlops_plan_Tensor* output) {
-    return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 0 : 1;
-}
-
 /* The output as matrices: one per phase of each channel group. */
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result) {
     const dmlops_plan_Factors * factors = &op->factors;
-    const dmlops_plan_Tensor * left = &op->left;
-    const dmlops_plan_Tensor * right = &op->right;
     const dmlops_plan_Tensor * output = &op->output;
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
@@ -4017,54 +4299,57 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     }
     DMLOPS_EXTEND(planning, &sizes, &made_1);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, 1, output->sizes.count)], groups);
-    int64_t columns = dmlops_plan_element_count(planning, &sizes);
-    int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, axes));
-    int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phases_of(planning, axes));
-    int is_straight = dmlops_plan_has_phases(planning, axes);
-    if (dmlops_plan_is_of_bytes(planning, op)) {
-        is_straight = is_straight && (factors->right_less.count == 0);
-    }
-    for (int64_t each_3 = 0; each_3 < factors->left_less.count; ++each_3) {
-        const int64_t axis = factors->left_less.items[each_3];
-        is_straight = is_straight && (axis == 1);
-    }
-    int64_t channels = dmlops_plan_channels_axis(planning, factors, output);
-    int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
-        groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
-    int64_t run = dmlops_plan_is_divided(planning, axes) ? 1 : dmlops_plan_side_by_side(planning, output);
+    int64_t run = dmlops_plan_is_divided(planning, axes) ? 1 : dmlops_plan_side_by_side(planning, output, 1);
     int is_down = dmlops_plan_is_stored_down(planning, op, 1, rows, run);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_axis_steps(planning, output, 1, left->strides.items[dmlops_item(planning, dmlops_subtract(1, channels),
-        left->strides.count)], &made_4);
-    dmlops_plan_Side made_5;
-    DMLOPS_COPY(&made_5.steps, &made_4);
-    made_5.depth = left->strides.items[dmlops_item(planning, channels, left->strides.count)];
-    made_5.matrix = matrix_step;
-    made_5.is_along = 1;
-    made_5.vector = 1;
-    dmlops_plan_int_8 made_6;
-    dmlops_plan_axis_steps(planning, output, 0, right->strides.items[dmlops_item(planning, 0, right->strides.count)],
-        &made_6);
-    dmlops_plan_Side made_7;
-    DMLOPS_COPY(&made_7.steps, &made_6);
-    made_7.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
-    made_7.matrix = 0;
-    made_7.is_along = 1;
-    made_7.vector = 1;
-    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth,
-        dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
+    dmlops_plan_Side left;
+    dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, 1, &left);
+    dmlops_plan_Side made_3;
+    made_3 = left;
+    made_3.matrix = dmlops_multiply(dmlops_divide(op->left.sizes.items[dmlops_item(planning, 0, op->left.sizes.count)],
+        groups), op->left.strides.items[dmlops_item(planning, 0, op->left.strides.count)]);
+    dmlops_plan_Side made_4;
+    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, 0, &made_4);
     DMLOPS_COPY(&result->sizes, &sizes);
     result->row_axis = 1;
     result->column_axis = -1;
     result->rows = rows;
-    result->columns = columns;
+    result->columns = dmlops_plan_element_count(planning, &sizes);
     result->is_down = is_down;
     result->run = is_down ? rows : run;
-    result->depth = depth;
-    result->count = count;
-    result->left = made_5;
-    result->right = made_7;
+    result->depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, axes));
+    result->channels = factors->depth;
+    result->count = dmlops_plan_times(planning, groups, dmlops_plan_phases_of(planning, axes));
+    DMLOPS_COPY(&result->axes, axes);
+    result->left = made_3;
+    result->right = made_4;
     return;
+}
+
+/* Whether there is enough work for tiles, phases are worth it, and zero points are those of rows. */
+DMLOPS_CALLED int dmlops_plan_suits_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    int are_of_rows = 1;
+    for (int64_t each_1 = 0; each_1 < op->factors.left_less.count; ++each_1) {
+        const int64_t axis = op->factors.left_less.items[each_1];
+        are_of_rows = are_of_rows && (axis == 1);
+    }
+    int is_one = op->factors.right_less.count == 0;
+    return are_of_rows && is_one && dmlops_plan_has_phases(planning, &found->axes)
+        && dmlops_plan_suits_tiles(planning, op, found);
+}
+
+/* Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all elements
+   meet, and none outside of the right factor. */
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector) {
+    int is_inside = (dmlops_plan_taps_of(planning, &found->axes) == 1)
+        && !dmlops_plan_is_divided(planning, &found->axes) && found->left.is_along;
+    for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
+        int64_t last = dmlops_add(axis->first, dmlops_multiply(axis->step, dmlops_subtract(axis->elements, 1)));
+        is_inside = is_inside && (axis->weightsFirst == 0) && (axis->first >= 0) && (last < axis->limit);
+    }
+    return is_inside && (dmlops_plan_side_vector(planning, &found->left, 1, found->rows, found->depth,
+        vector) == vector);
 }
 
 /* The number of columns that are contiguous in the right factor: more than 1 only if each element meets a single tap,
@@ -4082,102 +4367,14 @@ DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, co
     return run;
 }
 
-/* The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single tap. */
-DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
-    dmlops_plan_Tile_12* result) {
-    int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = depth;
-    made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 92;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 128;
-    made_2.depth = depth;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 64;
-    made_2.resident = 3;
-    made_2.efficiency = 76;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 32;
-    made_3.columns = 128;
-    made_3.depth = depth;
-    made_3.wave_rows = 16;
-    made_3.wave_columns = 64;
-    made_3.resident = 6;
-    made_3.efficiency = 66;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 32;
-    made_4.columns = 64;
-    made_4.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
-    made_4.wave_rows = 16;
-    made_4.wave_columns = 32;
-    made_4.resident = 3;
-    made_4.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 128;
-    made_5.depth = depth;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
-    made_5.resident = 6;
-    made_5.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_5);
-    return;
-}
-
-/* Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all elements
-   meet, and none outside of the right factor. */
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
-    const dmlops_plan_Matrices* found, int64_t vector) {
-    int is_inside = (dmlops_plan_taps_of(planning, axes) == 1) && !dmlops_plan_is_divided(planning, axes);
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
-        int64_t last = dmlops_add(axis->first, dmlops_multiply(axis->step, dmlops_subtract(axis->elements, 1)));
-        is_inside = is_inside && (axis->weightsFirst == 0) && (axis->first >= 0) && (last < axis->limit);
-    }
-    return is_inside && (dmlops_plan_side_vector(planning, &found->left, 1, found->rows, found->depth,
-        vector) == vector);
-}
-
-/* The way to load the left factor packed: rows are padded to whole vectors along k. */
-DMLOPS_CALLED void dmlops_plan_packed_side(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, int64_t vector, dmlops_plan_Side* result) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, vector), vector);
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_axis_steps(planning, &op->output, found->row_axis, pitch, &made_1);
-    DMLOPS_COPY(&result->steps, &made_1);
-    result->depth = 1;
-    result->matrix = dmlops_plan_times(planning, found->rows, pitch);
-    result->is_along = 1;
-    result->vector = vector;
-    return;
-}
-
-/* The vectors of the packed left factor. */
-DMLOPS_CALLED int64_t dmlops_plan_left_items(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t vector) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
-        dmlops_plan_ceil_div(planning, found->depth, vector));
-}
-
 /* The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they start, or single
    elements, which tiles of cooperative matrices then hold along k. */
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Side* side, int64_t most, dmlops_plan_Side* result) {
+    const dmlops_plan_Matrices* found, int64_t most, dmlops_plan_Side* result) {
     const dmlops_plan_Tensor * right = &op->right;
     int64_t channels = (right->strides.items[dmlops_item(planning, 1, right->strides.count)] == 1)
-        ? dmlops_gcd(most, op->factors.depth) : 1;
-    int64_t columns = dmlops_gcd(most, dmlops_plan_adjacent_columns(planning, axes));
+        ? dmlops_gcd(most, found->channels) : 1;
+    int64_t columns = dmlops_gcd(most, dmlops_plan_adjacent_columns(planning, &found->axes));
     for (int64_t d = 0; d < right->strides.count; ++d) {
         const int64_t stride = right->strides.items[d];
         if (right->sizes.items[dmlops_item(planning, d, right->sizes.count)] > 1) {
@@ -4185,28 +4382,65 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
             columns = (d < 2) ? dmlops_gcd(columns, stride) : columns;
         }
     }
-    if (channels > 1) {
-        *result = *side;
-        result->is_along = 1;
-        result->vector = channels;
-        return;
+    int is_along = (channels > 1) || ((columns == 1) && (most == 8));
+    *result = found->right;
+    result->is_along = is_along;
+    result->vector = (channels > 1) ? channels : columns;
+    return;
+}
+
+/* The matrices with the right factor packed: the channels of all groups are innermost, those of each padded to whole
+   vectors. */
+DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given, dmlops_plan_Matrices* result) {
+    int64_t channels = dmlops_multiply(dmlops_plan_ceil_div(planning, given->channels, 16), 16);
+    dmlops_plan_WindowAxis_8 axes;
+    axes.count = 0;
+    for (int64_t each_1 = 0; each_1 < given->axes.count; ++each_1) {
+        const dmlops_plan_WindowAxis* item = &given->axes.items[each_1];
+        DMLOPS_APPEND(planning, &axes, *item);
     }
-    *result = *side;
-    result->is_along = (columns == 1) && (most == 8);
-    result->vector = columns;
+    int64_t stride = dmlops_multiply(channels, dmlops_divide(op->right.sizes.items[dmlops_item(planning, 1,
+        op->right.sizes.count)], given->channels));
+    for (int64_t place = 0; place < given->axes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(axes.count, 1), place);
+        dmlops_plan_WindowAxis made_2;
+        made_2 = axes.items[dmlops_item(planning, d, axes.count)];
+        made_2.stride = stride;
+        axes.items[dmlops_item(planning, d, axes.count)] = made_2;
+        stride = dmlops_plan_times(planning, stride, axes.items[dmlops_item(planning, d, axes.count)].limit);
+    }
+    int64_t depth = dmlops_plan_times(planning, dmlops_plan_taps_of(planning, &axes), channels);
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    DMLOPS_APPEND(planning, &made_3, stride);
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_padded(planning, &made_3, &made_4);
+    dmlops_plan_Side right;
+    right.first = 0;
+    DMLOPS_COPY(&right.steps, &made_4);
+    right.depth = 1;
+    right.matrix = 0;
+    right.is_along = 1;
+    right.vector = 16;
+    *result = *given;
+    result->depth = depth;
+    result->channels = channels;
+    DMLOPS_COPY(&result->axes, &axes);
+    result->right = right;
     return;
 }
 
 /* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
    the tensor's next row: the zeros before that row also end this one. */
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
-    const dmlops_plan_WindowAxis * axis = &axes->items[dmlops_item(planning, -1, axes->count)];
+    const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
+    const dmlops_plan_WindowAxis * axis = &found->axes.items[dmlops_item(planning, -1, found->axes.count)];
     int64_t reach = dmlops_multiply(axis->tap, dmlops_subtract(axis->taps, 1));
     int64_t before = dmlops_max(dmlops_subtract(0, axis->first), 0);
     int64_t width = axis->elements;
     int is_near = (1 < axis->taps && axis->taps <= 3) && (axis->step == 1) && (0 < reach && reach <= 16);
-    if (!is_near || dmlops_plan_is_divided(planning, axes) || (dmlops_modulo(op->factors.depth, 16) > 0)) {
+    if (!is_near || dmlops_plan_is_divided(planning, &found->axes) || (dmlops_modulo(op->factors.depth, 16) > 0)) {
         result->taps = 1;
         result->reach = 0;
         result->matrices = *found;
@@ -4222,76 +4456,14 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
         dmlops_max(dmlops_min(dmlops_add(width, reach),
         dmlops_max(dmlops_add(before, axis->limit), dmlops_subtract(dmlops_add(width, reach), before))), width);
     int64_t run = found->is_down ? found->run : 1;
-    dmlops_plan_Matrices padded;
-    padded = *found;
-    DMLOPS_COPY(&padded.sizes, &sizes);
-    padded.columns = dmlops_plan_element_count(planning, &sizes);
-    padded.run = run;
+    dmlops_plan_Matrices wide;
+    wide = *found;
+    DMLOPS_COPY(&wide.sizes, &sizes);
+    wide.columns = dmlops_plan_element_count(planning, &sizes);
+    wide.run = run;
     result->taps = axis->taps;
     result->reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
-    result->matrices = padded;
-    return;
-}
-
-/* The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a step reads a
-   single tap. */
-DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result) {
-    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = 32;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 23;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 128;
-    made_2.columns = 128;
-    made_2.depth = depth;
-    made_2.wave_rows = 64;
-    made_2.wave_columns = 32;
-    made_2.resident = 1;
-    made_2.efficiency = 50;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 128;
-    made_3.depth = 32;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 64;
-    made_3.resident = 4;
-    made_3.efficiency = 17;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 64;
-    made_4.columns = 64;
-    made_4.depth = depth;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 32;
-    made_4.resident = 3;
-    made_4.efficiency = 14;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 32;
-    made_5.columns = 32;
-    made_5.depth = depth;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
-    made_5.resident = 2;
-    made_5.efficiency = 8;
-    DMLOPS_APPEND(planning, result, made_5);
-    dmlops_plan_Tile made_6;
-    made_6.rows = 16;
-    made_6.columns = 64;
-    made_6.depth = depth;
-    made_6.wave_rows = 16;
-    made_6.wave_columns = 16;
-    made_6.resident = 5;
-    made_6.efficiency = 20;
-    DMLOPS_APPEND(planning, result, made_6);
+    result->matrices = wide;
     return;
 }
 
@@ -4350,360 +4522,93 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* One dispatch, preceded by one if `items`, vectors of 16 bytes, are packed, and followed by one if there are partial
-   sums. A tap has so many `channels`, with padding. In packed factors the k-loop counts elements. */
-DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Product* product, int64_t channels, int64_t items,
-    const dmlops_plan_Row* row) {
-    const dmlops_plan_Matrices * found = &product->matrices;
-    const dmlops_plan_Matrices * factors = &product->factors;
-    int64_t vector = product->factors.left.vector;
-    int64_t sums = dmlops_plan_begin_product(planning, product, dmlops_plan_times(planning, 4, items));
-    if ((items > 0) && (dmlops_plan_times(planning, dmlops_add(dmlops_divide(sums, 4), items),
-        vector) >= INT64_C(2147483648))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1,
-            dmlops_plan_times(planning, 4, dmlops_add(sums, dmlops_plan_times(planning, 4, items))));
-        return;
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, axes));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row->taps);
-    dmlops_out_share(planning);
-    dmlops_plan_WindowAxis_8 words;
-    dmlops_plan_in_words(planning, axes, &words);
-    dmlops_plan_int_8 stored;
-    stored.count = 0;
-    DMLOPS_APPEND(planning, &stored, channels);
-    DMLOPS_APPEND(planning, &stored, op->factors.depth);
-    DMLOPS_APPEND(planning, &stored, 0);
-    DMLOPS_APPEND(planning, &stored, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
-    dmlops_plan_WindowConstants made_1;
-    DMLOPS_COPY(&made_1.axes, &words);
-    DMLOPS_COPY(&made_1.numbers, &stored);
-    dmlops_plan_Product read;
-    read = *product;
-    read.window = made_1;
-    int64_t tap_products = dmlops_gcd(channels, product->tile.depth);
-    if (items > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), vector);
-        dmlops_plan_dispatch_single(planning, op, &read, 2, items);
-        dmlops_plan_int_8 packed;
-        packed.count = 0;
-        DMLOPS_APPEND(planning, &packed, channels);
-        DMLOPS_APPEND(planning, &packed, op->factors.depth);
-        DMLOPS_APPEND(planning, &packed, dmlops_multiply(dmlops_divide(sums, 4), vector));
-        DMLOPS_APPEND(planning, &packed, factors->left.matrix);
-        dmlops_plan_WindowConstants made_2;
-        DMLOPS_COPY(&made_2.axes, &words);
-        DMLOPS_COPY(&made_2.numbers, &packed);
-        dmlops_plan_Product made_3;
-        made_3 = *product;
-        made_3.window = made_2;
-        read = made_3;
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), tap_products);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);
-    dmlops_plan_multiply(planning, op, &read, items > 0);
-}
-
-/* Chooses the tile, of cooperative matrices where these suit, with one tap or several, and the parts of k. False if
-   there is too little to compute. */
+/* Chooses what is packed, the tile, with one tap or several, and the parts of k. */
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given) {
-    if (!given->is_worth) {
-        return 0;
+    const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend) {
+    int64_t vector = backend->vector;
+    dmlops_plan_Matrices found;
+    found = *given;
+    int64_t packed = 0;
+    if (dmlops_plan_is_of_bytes(planning, op)) {
+        dmlops_plan_Matrices made_1;
+        dmlops_plan_with_packed_pixels(planning, op, given, &made_1);
+        found = made_1;
+        packed = dmlops_plan_times(planning, op->right.sizes.items[dmlops_item(planning, 0, op->right.sizes.count)],
+            dmlops_divide(found.right.steps.items[dmlops_item(planning, 0, found.right.steps.count)], vector));
+    } else {
+        dmlops_plan_Side made_2;
+        dmlops_plan_gathered(planning, op, given, vector, &made_2);
+        dmlops_plan_Matrices made_3;
+        made_3 = *given;
+        made_3.right = made_2;
+        found = made_3;
     }
-    int64_t channels = op->factors.depth;
-    int is_cooperative = dmlops_plan_suits_cooperative_matrix(planning, op, given);
-    int64_t vector = is_cooperative ? 8 : 4;
+    dmlops_plan_Side left;
+    left = found.left;
+    left.vector = vector;
+    if (dmlops_plan_is_of_bytes(planning, op) || !dmlops_plan_is_matrix(planning, &found, vector)) {
+        int64_t vectors = dmlops_plan_ceil_div(planning, found.depth, vector);
+        packed = dmlops_add(packed, dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count),
+            vectors));
+        int64_t pitch = dmlops_multiply(vectors, vector);
+        dmlops_plan_int_8 made_4;
+        made_4.count = 0;
+        DMLOPS_APPEND(planning, &made_4, 0);
+        DMLOPS_APPEND(planning, &made_4, pitch);
+        dmlops_plan_int_8 made_5;
+        dmlops_plan_padded(planning, &made_4, &made_5);
+        dmlops_plan_Side made_6;
+        made_6.first = 0;
+        DMLOPS_COPY(&made_6.steps, &made_5);
+        made_6.depth = 1;
+        made_6.matrix = dmlops_plan_times(planning, found.rows, pitch);
+        made_6.is_along = 1;
+        made_6.vector = vector;
+        left = made_6;
+    }
     dmlops_plan_Row row;
     row.taps = 1;
     row.reach = 0;
-    row.matrices = *given;
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 225;
-    rates.latency = 747;
-    rates.alone = 58;
-    rates.element = 4;
-    rates.taps = 1;
-    dmlops_plan_Tile_12 tiles;
-    dmlops_plan_float_window_tiles(planning, channels, &tiles);
-    if (is_cooperative) {
-        dmlops_plan_Rates made_1;
-        made_1.arithmetic = 3750;
-        made_1.latency = 379;
-        made_1.alone = 32;
-        made_1.element = 2;
-        made_1.taps = 1;
-        rates = made_1;
-        dmlops_plan_Tile_12 made_2;
-        dmlops_plan_tap_tiles(planning, channels, &made_2);
-        DMLOPS_COPY(&tiles, &made_2);
-    }
+    row.matrices = found;
     dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, given, &tiles, &rates, 1, &chosen);
+    dmlops_plan_choose_tile(planning, &found, &backend->tiles, &backend->rates, 1, &chosen);
     dmlops_plan_Row several;
-    dmlops_plan_row_of(planning, op, axes, given, &several);
-    if (is_cooperative && (several.taps > 1)) {
-        dmlops_plan_Tile_12 made_3;
-        dmlops_plan_row_tiles(planning, &several, &made_3);
-        dmlops_plan_Rates made_4;
-        made_4 = rates;
-        made_4.taps = several.taps;
-        dmlops_plan_Choice rows;
-        dmlops_plan_choose_tile(planning, &several.matrices, &made_3, &made_4, 1, &rows);
-        if (rows.time < chosen.time) {
-            chosen = rows;
+    dmlops_plan_row_of(planning, op, &found, &several);
+    if ((vector == 8) && (several.taps > 1)) {
+        dmlops_plan_Rates rates;
+        rates = backend->rates;
+        rates.taps = several.taps;
+        dmlops_plan_Tile_12 made_7;
+        dmlops_plan_row_tiles(planning, &several, &made_7);
+        dmlops_plan_Choice other;
+        dmlops_plan_choose_tile(planning, &several.matrices, &made_7, &rates, 1, &other);
+        if (other.time < chosen.time) {
+            chosen = other;
             row = several;
         }
     }
-    dmlops_plan_Matrices found;
-    found = row.matrices;
     dmlops_plan_Tile tile;
     tile = chosen.tile;
     tile.columns = dmlops_add(chosen.tile.columns, row.reach);
     tile.depth = dmlops_divide(chosen.tile.depth, row.taps);
-    int64_t items = dmlops_plan_left_items(planning, &found, vector);
-    dmlops_plan_Side left;
-    dmlops_plan_packed_side(planning, op, &found, vector, &left);
-    if (dmlops_plan_is_matrix(planning, axes, &found, vector)) {
-        items = 0;
-        dmlops_plan_Side made_5;
-        made_5 = found.left;
-        made_5.vector = vector;
-        left = made_5;
-    }
-    dmlops_plan_Side made_6;
-    dmlops_plan_gathered(planning, op, axes, &found.right, vector, &made_6);
-    dmlops_plan_Matrices factors;
-    factors = found;
-    factors.left = left;
-    factors.right = made_6;
-    dmlops_plan_Choice made_7;
-    made_7 = chosen;
-    made_7.tile = tile;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, &given->axes));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row.taps);
+    dmlops_plan_WindowAxis_8 made_8;
+    dmlops_plan_in_words(planning, &found.axes, &made_8);
+    dmlops_plan_Matrices read;
+    read = row.matrices;
+    DMLOPS_COPY(&read.axes, &made_8);
+    read.left = left;
+    dmlops_plan_Choice made_9;
+    made_9 = chosen;
+    made_9.tile = tile;
     dmlops_plan_Product product;
-    dmlops_plan_product_of(planning, &made_7, &found, &factors, is_cooperative, &product);
-    dmlops_plan_window_product(planning, op, axes, &product, channels, items, &row);
-    return 1;
-}
-
-/* A plain matrix, with the adjacent elements that are loaded at once; `axis` has that many lines. */
-DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, dmlops_plan_Side* result) {
-    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
-    int64_t whole = ((vector == 16) && side->is_along) ? 16 : 4;
-    *result = *side;
-    result->vector = (vector >= 4) ? whole : 1;
-    return;
-}
-
-/* The candidates with cooperative matrices. Deep ones need fewer barriers, but run out of registers under a window; so
-   do deep ones and waves of few columns where lines are transposed. */
-DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Tile_12* result) {
-    int is_windowed = found->column_axis == -1;
-    int is_along = found->left.is_along && found->right.is_along;
-    int64_t deep = (is_along && !is_windowed && (found->depth > 64)) ? 128 : 64;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = deep;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 50;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 128;
-    made_2.depth = deep;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = (is_along || is_windowed) ? 32 : 64;
-    made_2.resident = 2;
-    made_2.efficiency = 40;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 32;
-    made_3.columns = 64;
-    made_3.depth = deep;
-    made_3.wave_rows = 16;
-    made_3.wave_columns = 32;
-    made_3.resident = 5;
-    made_3.efficiency = 20;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 16;
-    made_4.columns = 32;
-    made_4.depth = 64;
-    made_4.wave_rows = 16;
-    made_4.wave_columns = 16;
-    made_4.resident = 8;
-    made_4.efficiency = 12;
-    DMLOPS_APPEND(planning, result, made_4);
-    return;
-}
-
-/* The candidates without cooperative matrices. */
-DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 64;
-    made_1.columns = 128;
-    made_1.depth = 64;
-    made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 64;
-    made_2.depth = 64;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 32;
-    made_2.resident = 3;
-    made_2.efficiency = 85;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 32;
-    made_3.columns = 64;
-    made_3.depth = 64;
-    made_3.wave_rows = 16;
-    made_3.wave_columns = 32;
-    made_3.resident = 5;
-    made_3.efficiency = 75;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 16;
-    made_4.columns = 64;
-    made_4.depth = 64;
-    made_4.wave_rows = 16;
-    made_4.wave_columns = 32;
-    made_4.resident = 6;
-    made_4.efficiency = 55;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 32;
-    made_5.depth = 64;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
-    made_5.resident = 8;
-    made_5.efficiency = 50;
-    DMLOPS_APPEND(planning, result, made_5);
-    return;
-}
-
-/* The tile, and k split into parts. There are partial sums also where cooperative matrices cannot store the output:
-   storing bytes one by one takes atomics, which do not mix with them. */
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result) {
-    const dmlops_plan_Tensor * output = &op->output;
-    int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
-    int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
-    int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8)
-        && (is_whole || (sums < dmlops_divide(INT64_C(2147483648), 16)));
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 450;
-    rates.latency = 210;
-    rates.alone = 60;
-    rates.element = 1;
-    rates.taps = 1;
-    dmlops_plan_Tile_12 tiles;
-    dmlops_plan_dot_tiles(planning, &tiles);
-    if (is_cooperative) {
-        dmlops_plan_Rates made_1;
-        made_1.arithmetic = 7500;
-        made_1.latency = 410;
-        made_1.alone = 37;
-        made_1.element = 1;
-        made_1.taps = 1;
-        rates = made_1;
-        dmlops_plan_Tile_12 made_2;
-        dmlops_plan_byte_tiles(planning, factors, &made_2);
-        DMLOPS_COPY(&tiles, &made_2);
-    }
-    dmlops_plan_Choice made_3;
-    dmlops_plan_choose_tile(planning, factors, &tiles, &rates, 1, &made_3);
-    dmlops_plan_Product product;
-    dmlops_plan_product_of(planning, &made_3, found, factors, is_cooperative, &product);
-    *result = product;
-    result->in_parts = product.in_parts || (is_cooperative && !is_whole);
-    return;
-}
-
-/* One dispatch, followed by one if there are partial sums. False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    dmlops_plan_Matrices found;
-    dmlops_plan_matrices_of(planning, op, &found);
-    int64_t depth = op->factors.depth;
-    if (!found.is_worth) {
-        return 0;
-    }
-    dmlops_plan_Side left;
-    dmlops_plan_line_vector(planning, &found.left, found.row_axis, found.rows, depth, &left);
-    dmlops_plan_Side right;
-    dmlops_plan_line_vector(planning, &found.right, found.column_axis, found.columns, depth, &right);
-    dmlops_plan_Matrices made_1;
-    made_1 = found;
-    made_1.left = left;
-    made_1.right = right;
-    dmlops_plan_Product made_2;
-    dmlops_plan_byte_product(planning, op, &found, &made_1, &made_2);
-    dmlops_plan_product(planning, op, &made_2);
-    return 1;
-}
-
-/* Packs both factors of a convolution, and multiplies them. */
-DMLOPS_CALLED int dmlops_plan_int8_window(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* given) {
-    int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, op->factors.depth, 16), 16);
-    dmlops_plan_Matrices found;
-    found = *given;
-    found.depth = dmlops_plan_times(planning, dmlops_plan_taps_of(planning, axes), padded);
-    dmlops_plan_WindowAxis_8 packed;
-    packed.count = 0;
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const dmlops_plan_WindowAxis* item = &axes->items[each_1];
-        DMLOPS_APPEND(planning, &packed, *item);
-    }
-    int64_t stride = dmlops_multiply(padded, dmlops_divide(op->right.sizes.items[dmlops_item(planning, 1,
-        op->right.sizes.count)], op->factors.depth));
-    for (int64_t place = 0; place < axes->count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(axes->count, 1), place);
-        dmlops_plan_WindowAxis made_2;
-        made_2 = axes->items[dmlops_item(planning, d, axes->count)];
-        made_2.stride = stride;
-        packed.items[dmlops_item(planning, d, packed.count)] = made_2;
-        stride = dmlops_plan_times(planning, stride, axes->items[dmlops_item(planning, d, axes->count)].limit);
-    }
-    dmlops_plan_Side made_3;
-    dmlops_plan_packed_side(planning, op, &found, 16, &made_3);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_axis_steps(planning, &op->output, 0, stride, &made_4);
-    dmlops_plan_Side made_5;
-    DMLOPS_COPY(&made_5.steps, &made_4);
-    made_5.depth = 1;
-    made_5.matrix = 0;
-    made_5.is_along = 1;
-    made_5.vector = 16;
-    dmlops_plan_Matrices factors;
-    factors = found;
-    factors.left = made_3;
-    factors.right = made_5;
-    int64_t items = dmlops_add(dmlops_plan_left_items(planning, &found, 16),
-        dmlops_plan_times(planning, op->right.sizes.items[dmlops_item(planning, 0, op->right.sizes.count)],
-        dmlops_divide(stride, 16)));
-    dmlops_plan_Product product;
-    dmlops_plan_byte_product(planning, op, &found, &factors, &product);
-    dmlops_plan_Row made_6;
-    made_6.taps = 1;
-    made_6.reach = 0;
-    made_6.matrices = found;
-    dmlops_plan_window_product(planning, op, &packed, &product, padded, items, &made_6);
+    dmlops_plan_product_of(planning, op, &made_9, &read, backend->is_cooperative, &product);
+    dmlops_plan_Product made_10;
+    made_10 = product;
+    made_10.packed = packed;
+    made_10.reach = row.reach;
+    dmlops_plan_product(planning, op, &made_10, &given->left);
     return 1;
 }
 
@@ -4896,14 +4801,15 @@ DMLOPS_CALLED int dmlops_plan_pooling(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_WindowAxis_8 axes;
     dmlops_plan_window_axes(planning, &op->window, tensor, tensor, output, &axes);
     dmlops_plan_Matrices made_1;
-    dmlops_plan_no_matrices(planning, &made_1);
-    return dmlops_plan_sliding(planning, op, shader, known, &axes, &made_1);
+    dmlops_plan_no_matrices(planning, &axes, &made_1);
+    return dmlops_plan_sliding(planning, op, shader, known, &made_1);
 }
 
 /* One dispatch; False if the window does not slide. A contraction is `found` to be these matrices. */
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
-    const dmlops_plan_WindowAxis_8* axes, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_Matrices* found) {
+    const dmlops_plan_WindowAxis_8 * axes = &found->axes;
     if (!dmlops_plan_is_slid(planning, op, shader, axes)) {
         return 0;
     }
@@ -5013,12 +4919,13 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     return 1;
 }
 
-/* Whether a convolution, of so many channels per group, has too few rows for tiles, such small groups that they make no
-   tile, or so few products that tiles leave most of a GPU idle. */
+/* Whether a convolution of so many channel groups has too few rows for tiles, such small groups that they make no tile,
+   or so few products that tiles leave most of a GPU idle. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t channels, int64_t groups, int64_t taps, int is_cooperative) {
+    int64_t groups, int is_cooperative) {
+    int64_t taps = dmlops_plan_taps_of(planning, &found->axes);
     int has_rows = (found->rows >= 6) || (is_cooperative && (taps <= 9));
-    int is_narrow = (groups > 1) && (dmlops_max(found->rows, channels) <= 8);
+    int is_narrow = (groups > 1) && (dmlops_max(found->rows, found->channels) <= 8);
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     int is_small = (products <= 16777216) && ((taps > 1) || !is_cooperative);
@@ -5033,23 +4940,17 @@ DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlo
         &axes);
     dmlops_plan_Matrices found;
     dmlops_plan_windowed(planning, contraction, &axes, op->window.groups, &found);
-    int of_bytes = dmlops_plan_is_of_bytes(planning, contraction);
-    int is_cooperative = dmlops_plan_suits_cooperative_matrix(planning, contraction, &found);
-    if (of_bytes) {
-        if (!found.is_worth) {
-            return 0;
-        }
-        is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 6);
+    dmlops_plan_Backend backend;
+    dmlops_plan_backend_of(planning, contraction, &found, &backend);
+    int is_tiled = dmlops_plan_suits_window_tiles(planning, contraction, &found);
+    if (dmlops_plan_is_of_bytes(planning, contraction) && !is_tiled) {
+        return 0;
     }
-    int suits = dmlops_plan_suits_sliding(planning, &found, op->factors.depth, op->window.groups,
-        dmlops_plan_taps_of(planning, &axes), is_cooperative);
-    if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &axes, &found)) {
+    int suits = dmlops_plan_suits_sliding(planning, &found, op->window.groups, is_tiled && backend.is_cooperative);
+    if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found)) {
         return 1;
     }
-    if (of_bytes) {
-        return dmlops_plan_int8_window(planning, contraction, &axes, &found);
-    }
-    return dmlops_plan_window_tiles(planning, contraction, &axes, &found);
+    return is_tiled && dmlops_plan_window_tiles(planning, contraction, &found, &backend);
 }
 
 /* The stride of a tensor along the dimensions with a label of a movement. */
@@ -5768,10 +5669,12 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     int64_t depth = tensors->items[dmlops_item(planning, one->weights,
         tensors->count)].sizes.items[dmlops_item(planning, -1,
         tensors->items[dmlops_item(planning, one->weights, tensors->count)].sizes.count)];
-    dmlops_plan_Matrices made_1;
-    dmlops_plan_no_matrices(planning, &made_1);
+    dmlops_plan_WindowAxis_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_Matrices made_2;
+    dmlops_plan_no_matrices(planning, &made_1, &made_2);
     dmlops_plan_Matrices found;
-    found = made_1;
+    found = made_2;
     found.rows = dmlops_plan_times(planning, rows, one->sums);
     found.columns = columns;
     found.depth = depth;
@@ -5789,23 +5692,23 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
         rates.alone = 32;
         rates.element = 2;
         rates.taps = 1;
-        dmlops_plan_Tile_12 made_2;
-        dmlops_plan_cooperative_sums(planning, one->sums, &made_2);
-        dmlops_plan_Choice made_3;
-        dmlops_plan_choose_tile(planning, &found, &made_2, &rates, 0, &made_3);
-        tile = made_3.tile;
+        dmlops_plan_Tile_12 made_3;
+        dmlops_plan_cooperative_sums(planning, one->sums, &made_3);
+        dmlops_plan_Choice made_4;
+        dmlops_plan_choose_tile(planning, &found, &made_3, &rates, 0, &made_4);
+        tile = made_4.tile;
     }
     int64_t in_group = dmlops_divide(tile.rows, one->sums);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
         dmlops_plan_ceil_div(planning, rows, in_group), dmlops_plan_ceil_div(planning, columns, tile.columns)), others);
     int64_t threads = dmlops_plan_sums_threads(planning, &tile);
-    dmlops_plan_Threads made_4;
-    made_4.threads = is_alone ? threads : dmlops_plan_times(planning, groups, threads);
-    made_4.in_group = threads;
+    dmlops_plan_Threads made_5;
+    made_5.threads = is_alone ? threads : dmlops_plan_times(planning, groups, threads);
+    made_5.in_group = threads;
     result->tile = tile;
     result->rows = in_group;
     result->vector = vector;
-    result->threads = made_4;
+    result->threads = made_5;
     result->copied = is_cooperative ? one->copied : 0;
     result->is_cooperative = is_cooperative;
     result->is_alone = is_alone;
@@ -6563,8 +6466,7 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
         if (op->window.sizes.count > 0) {
             return dmlops_plan_convolutions(planning, op, shader, &contraction);
         }
-        return left->is_float ? dmlops_plan_products(planning, &contraction)
-            : dmlops_plan_int8_products(planning, &contraction);
+        return dmlops_plan_products(planning, &contraction);
     }
     if (shader->sliding.number != -1) {
         return dmlops_plan_pooling(planning, op, shader, known);

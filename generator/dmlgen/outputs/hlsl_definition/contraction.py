@@ -5,11 +5,8 @@ from __future__ import annotations
 from dmlgen.outputs.hlsl_definition.form import DataPass, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import few_rows
-from dmlgen.plans.params import Declaration
 from dmlgen.schedules.contraction import Contraction
 
-TAPS = ("channels", "ownChannels", "leftFirst", "leftMatrixStep")
-"""Constants of a window besides its lists, as the planner gives them."""
 _ZEROS = (
     *("COOPERATIVE_MATRIX", "LEFT_VECTOR", "RIGHT_VECTOR", "LEFT_ALONG", "RIGHT_ALONG"),
     *("OUTPUT_DOWN", "SPLIT_K"),
@@ -36,7 +33,6 @@ def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number:
         declared={
             **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
             "windowAxes": [] if windowed else (),
-            "taps": [Declaration("uint", name) for name in TAPS if windowed],
         },
         zeros=(*_ZEROS, *(("TRANSPOSED",) if skinny else () if of_bytes else ("PACKED",))),
         before=before,

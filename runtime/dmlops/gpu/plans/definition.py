@@ -16,7 +16,6 @@ from .contraction import plan_products
 from .convolutions import plan_convolutions
 from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass, SeparablePass
 from .gemm_view import Contraction
-from .int8_product import plan_int8_products
 from .loops import (
     MAX_COUNT,
     SATURATING_THREADS,
@@ -105,7 +104,7 @@ def plan_faster(out: Planning, op: Definition, shader: DefinitionShader, known: 
         contraction = Contraction(one.number, left, right, output, op.factors, known)
         if len(op.window.sizes) > 0:
             return plan_convolutions(out, op, shader, contraction)
-        return plan_products(out, contraction) if left.is_float else plan_int8_products(out, contraction)
+        return plan_products(out, contraction)
     if shader.sliding.number != NONE:
         return plan_pooling(out, op, shader, known)
     return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .loops import CommonConstants, element_count, has, padded, times
+from .loops import CommonConstants, element_count, padded, times
 from .operands import NONE, Eight, Sizes, Tensor
 
 TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
@@ -97,12 +97,13 @@ class Contraction(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The addressing of a factor: its strides along the output's dimensions (`steps`) and along k (`depth`).
+    """The addressing of a factor: the offset of its first element, and its strides along the output's
+    dimensions (`steps`), along k (`depth`), and from one matrix under a window to the next (`matrix`).
 
-    `vector` adjacent elements are loaded at once, along k if `is_along`, else across rows or columns. With a
-    window, `matrix` is the left factor's stride from one channel group to the next.
+    `vector` adjacent elements are loaded at once, along k if `is_along`, else across rows or columns.
     """
 
+    first: int
     steps: Eight
     depth: int
     matrix: int
@@ -111,14 +112,14 @@ class Side(NamedTuple):
 
 
 class Matrices(NamedTuple):
-    """The output as matrices. `is_worth`: tiles are faster than the definition.
+    """The output as matrices, `count` of them.
 
     `sizes` are those of the output, with 1 along rows, and along columns unless there is a window. `run`
-    elements of a row, or of a column if `is_down`, are contiguous in the output. With phases, `sizes`,
-    `columns` and `depth` are those of the largest.
+    elements of a row, or of a column if `is_down`, are contiguous in the output. A sum has `depth` products,
+    `channels` for each tap of the window. With phases, `sizes`, `columns` and `depth` are those of the
+    largest.
     """
 
-    is_worth: bool
     sizes: Eight
     row_axis: int
     column_axis: int
@@ -127,31 +128,57 @@ class Matrices(NamedTuple):
     is_down: bool
     run: int
     depth: int
+    channels: int
     count: int  # type: ignore[assignment]  # shadows tuple.count
+    axes: WindowAxes
     left: Side
     right: Side
 
 
-def no_matrices() -> Matrices:
-    """For outputs that tiles do not speed up."""
+def no_matrices(axes: WindowAxes) -> Matrices:
+    """For a window without weights, and for sums that are no contraction."""
     nothing = padded([])
-    side = Side(nothing, 0, 0, False, 1)
-    return Matrices(False, nothing, NONE, NONE, 1, 1, False, 1, 0, 1, side, side)
+    side = Side(0, nothing, 0, 0, False, 1)
+    return Matrices(nothing, NONE, NONE, 1, 1, False, 1, 0, 0, 1, axes, side, side)
 
 
-def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) -> Side:
-    """The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the
-    output is the sum of its own strides over all dimensions indexed by that coordinate."""
+def matrices_of(op: Contraction) -> Matrices:
+    """The output as matrices, one for each coordinate of the batch; there is no window."""
+    factors, output = op.factors, op.output
+    row_axis, column_axis = len(output.sizes) - 2, len(output.sizes) - 1
+    rows, columns = output.sizes[row_axis], output.sizes[column_axis]
+    run = side_by_side(output, row_axis)
+    is_down = is_stored_down(op, row_axis, rows, run)
+    sizes: Eight = [1 if d >= row_axis else size for d, size in enumerate(output.sizes)]
+    return Matrices(
+        sizes,
+        row_axis,
+        column_axis,
+        rows,
+        columns,
+        is_down,
+        rows if is_down else run,
+        factors.depth,
+        factors.depth,
+        element_count(sizes),
+        [],
+        side_of(op.left, factors.left, output.sizes, row_axis),
+        side_of(op.right, factors.right, output.sizes, column_axis),
+    )
+
+
+def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int) -> Side:
+    """The addressing of a factor whose rows or columns run along `axis`, one element at a time. Its stride
+    along a dimension of the output is the sum of its own strides over all dimensions indexed by that
+    coordinate."""
     steps = padded([])
     step = 0
-    for place, stride in zip(places, tensor.strides, strict=True):
+    for d, place in enumerate(places):
         if place == len(sizes):
-            step += stride
+            step += tensor.strides[d]
         elif sizes[place] > 1:
-            steps[place] = steps[place] + stride
-    is_along = step == 1 or (steps[axis] != 1 and step < steps[axis])
-    vector = side_vector(Side(steps, step, 0, is_along, 1), axis, sizes[axis], depth, 4)
-    return Side(steps, step, 0, is_along, vector)
+            steps[place] = steps[place] + tensor.strides[d]
+    return Side(0, steps, step, 0, step == 1 or (steps[axis] != 1 and step < steps[axis]), 1)
 
 
 def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int:
@@ -166,50 +193,14 @@ def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int
     return vector
 
 
-def is_tiled(op: Contraction, depth: int, products: int) -> bool:
-    """Whether tiles support the types, and there is enough work for them: so many products, of which `depth`
-    form a sum."""
-    is_whole = op.left.bits >= 16 and op.right.bits >= 16 and op.output.bits >= 16
-    if is_of_bytes(op):
-        is_whole = op.left.bits == 8 and op.right.bits == 8 and depth <= MOST_BYTES
-    return is_whole and products >= TILE_PRODUCTS
-
-
-def is_of_bytes(op: Contraction) -> bool:
-    """Whether the factors are bytes with zero points; larger integers have no tiles."""
-    return not op.left.is_float
-
-
-def matrices_of(op: Contraction) -> Matrices:
-    """The output as matrices; there is no window."""
-    factors, output = op.factors, op.output
-    row_axis, column_axis = len(output.sizes) - 2, len(output.sizes) - 1
-    if not has(factors.left, row_axis) or has(factors.right, row_axis):
-        return no_matrices()
-    if not has(factors.right, column_axis) or has(factors.left, column_axis):
-        return no_matrices()
-    if has(factors.left_less, column_axis) or has(factors.right_less, row_axis):
-        return no_matrices()
-    rows, columns = output.sizes[row_axis], output.sizes[column_axis]
-    if not is_tiled(op, factors.depth, times(times(rows, columns), factors.depth)):
-        return no_matrices()
-    run = columns if output.strides[column_axis] == 1 else 1
-    is_down = is_stored_down(op, row_axis, rows, run)
-    sizes: Eight = [1 if d >= row_axis else size for d, size in enumerate(output.sizes)]
-    return Matrices(
-        True,
-        sizes,
-        row_axis,
-        column_axis,
-        rows,
-        columns,
-        is_down,
-        rows if is_down else run,
-        factors.depth,
-        element_count(output.sizes) // (rows * columns),
-        side_of(op.left, factors.left, output.sizes, row_axis, factors.depth),
-        side_of(op.right, factors.right, output.sizes, column_axis, factors.depth),
-    )
+def side_by_side(output: Tensor, row_axis: int) -> int:
+    """The number of contiguous elements in the output, as loops over the dimensions after that of rows visit
+    them."""
+    run, axis = 1, len(output.sizes) - 1
+    while axis > row_axis and (output.sizes[axis] == 1 or output.strides[axis] == run):
+        run *= output.sizes[axis]
+        axis -= 1
+    return run
 
 
 def is_stored_down(op: Contraction, row_axis: int, rows: int, run: int) -> bool:
@@ -219,9 +210,19 @@ def is_stored_down(op: Contraction, row_axis: int, rows: int, run: int) -> bool:
     return is_adjacent and run == 1 and not is_of_bytes(op)
 
 
-def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:
-    """Strides along the dimensions of the output, for a factor that has only one of them."""
-    return padded([stride if d == axis else 0 for d in range(len(output.sizes))])
+def is_of_bytes(op: Contraction) -> bool:
+    """Whether the factors are bytes with zero points; larger integers have no tiles."""
+    return not op.left.is_float
+
+
+def suits_tiles(op: Contraction, found: Matrices) -> bool:
+    """Whether tiles support the types, and there is enough work for them: in a matrix, or with a window in
+    all matrices."""
+    is_whole = op.left.bits >= 16 and op.right.bits >= 16 and op.output.bits >= 16
+    if is_of_bytes(op):
+        is_whole = op.left.bits == 8 and op.right.bits == 8 and found.depth <= MOST_BYTES
+    count = found.count if len(found.axes) > 0 else 1
+    return is_whole and times(times(found.rows, found.columns), found.depth * count) >= TILE_PRODUCTS
 
 
 def output_vector(found: Matrices, output: Tensor) -> int:

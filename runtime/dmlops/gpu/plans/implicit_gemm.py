@@ -2,7 +2,7 @@
 
 Each channel group, or each phase of one, is a matrix: rows are its channels, dimension 1 of the output, and
 columns run along all other dimensions. Weights, the left factor, are packed along k first, unless there is
-one tap; of bytes, the right one, too.
+one tap; of bytes, the right one, too: the channels of a pixel adjacent, and padded to whole vectors.
 """
 
 from __future__ import annotations
@@ -10,25 +10,24 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .contraction import COOPERATIVE_RATE, FLOAT_RATE, suits_cooperative_matrix
+from .backend import Backend
 from .gemm_view import (
     Contraction,
-    Factors,
     Matrices,
     Side,
     WindowAxes,
-    axis_steps,
     is_of_bytes,
     is_stored_down,
-    is_tiled,
+    side_by_side,
+    side_of,
     side_vector,
+    suits_tiles,
 )
-from .loops import MAX_COUNT, ceil_div, element_count, times
-from .operands import NO_MEMBER, NONE, Eight, Tensor
+from .loops import ceil_div, element_count, padded, times
+from .operands import NONE, Eight
 from .planning import Planning
-from .product import Product, WindowConstants, begin_product, dispatch_single, multiply, product_of
-from .reasons import Reason
-from .tile_cost import Rates, Tile, Tiles, choose_tile
+from .product import plan_product, product_of
+from .tile_cost import Tile, Tiles, choose_tile
 from .windows import has_phases, in_words, is_divided, is_pointwise, most_places, phases_of, taps_of
 
 ROWS = 1
@@ -40,9 +39,6 @@ COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
 "extra columns of a tile that only its other taps need, at most"
 
 
-PACK_PASS = 2  # packs factors: its number, relative to the contraction's
-
-
 class Row(NamedTuple):
     """The `taps` along a window's last dimension whose products tiles hold at once, how many columns
     (`reach`) the last of them is behind the first, and the matrices, with padded rows of the output."""
@@ -52,52 +48,46 @@ class Row(NamedTuple):
     matrices: Matrices
 
 
-def side_by_side(output: Tensor) -> int:
-    """The number of contiguous elements in the output, as loops over its last dimensions visit them."""
-    run, axis = 1, len(output.sizes) - 1
-    while axis > ROWS and (output.sizes[axis] == 1 or output.strides[axis] == run):
-        run *= output.sizes[axis]
-        axis -= 1
-    return run
-
-
-def channels_axis(factors: Factors, output: Tensor) -> int:
-    """The left factor's dimension of channels, 0 or 1; the other one has the rows."""
-    return 0 if factors.left[0] == len(output.sizes) else 1
-
-
 def windowed(op: Contraction, axes: WindowAxes, groups: int) -> Matrices:
     """The output as matrices: one per phase of each channel group."""
-    factors, left, right, output = op.factors, op.left, op.right, op.output
+    factors, output = op.factors, op.output
     sizes: Eight = [output.sizes[0], 1]
     sizes.extend([ceil_div(axis.elements, axis.divisor) for axis in axes])  # those of the largest phase
-    rows, columns = output.sizes[ROWS] // groups, element_count(sizes)
-    depth, count = times(factors.depth, most_places(axes)), times(groups, phases_of(axes))
-    is_straight = has_phases(axes)
-    if is_of_bytes(op):
-        is_straight = is_straight and len(factors.right_less) == 0
-    for axis in factors.left_less:
-        is_straight = is_straight and axis == ROWS
-    channels = channels_axis(factors, output)
-    matrix_step = left.sizes[0] // groups * left.strides[0]
-    run = 1 if is_divided(axes) else side_by_side(output)
+    rows, run = output.sizes[ROWS] // groups, 1 if is_divided(axes) else side_by_side(output, ROWS)
     is_down = is_stored_down(op, ROWS, rows, run)
+    left = side_of(op.left, factors.left, output.sizes, ROWS)
     return Matrices(
-        is_straight and is_tiled(op, depth, times(times(rows, columns), depth * count)),
         sizes,
         ROWS,
         NONE,
         rows,
-        columns,
+        element_count(sizes),
         is_down,
         rows if is_down else run,
-        depth,
-        count,
-        Side(
-            axis_steps(output, ROWS, left.strides[1 - channels]), left.strides[channels], matrix_step, True, 1
-        ),
-        Side(axis_steps(output, 0, right.strides[0]), right.strides[1], 0, True, 1),
+        times(factors.depth, most_places(axes)),
+        factors.depth,
+        times(groups, phases_of(axes)),
+        axes,
+        left._replace(matrix=op.left.sizes[0] // groups * op.left.strides[0]),
+        side_of(op.right, factors.right, output.sizes, 0),
     )
+
+
+def suits_window_tiles(op: Contraction, found: Matrices) -> bool:
+    """Whether there is enough work for tiles, phases are worth it, and zero points are those of rows."""
+    are_of_rows = all(axis == ROWS for axis in op.factors.left_less)
+    is_one = len(op.factors.right_less) == 0
+    return are_of_rows and is_one and has_phases(found.axes) and suits_tiles(op, found)
+
+
+def is_matrix(found: Matrices, vector: int) -> bool:
+    """Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all
+    elements meet, and none outside of the right factor."""
+    is_inside = taps_of(found.axes) == 1 and not is_divided(found.axes) and found.left.is_along
+    for axis in found.axes:
+        last = axis.first + axis.step * (axis.elements - 1)
+        is_inside = is_inside and axis.weightsFirst == 0 and axis.first >= 0 and last < axis.limit
+    return is_inside and side_vector(found.left, ROWS, found.rows, found.depth, vector) == vector
 
 
 def adjacent_columns(axes: WindowAxes) -> int:
@@ -112,82 +102,47 @@ def adjacent_columns(axes: WindowAxes) -> int:
     return run
 
 
-def float_window_tiles(channels: int) -> Tiles:
-    """The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single
-    tap."""
-    depth = 16 if channels % 16 == 0 else 8
-    return [
-        Tile(128, 128, depth, 32, 64, 2, 92),
-        Tile(64, 128, depth, 32, 64, 3, 76),
-        Tile(32, 128, depth, 16, 64, 6, 66),
-        Tile(32, 64, 32 if channels % 32 == 0 else depth, 16, 32, 3, 100),
-        Tile(16, 128, depth, 16, 32, 6, 100),
-    ]
-
-
-def is_matrix(axes: WindowAxes, found: Matrices, vector: int) -> bool:
-    """Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all
-    elements meet, and none outside of the right factor."""
-    is_inside = taps_of(axes) == 1 and not is_divided(axes)
-    for axis in axes:
-        last = axis.first + axis.step * (axis.elements - 1)
-        is_inside = is_inside and axis.weightsFirst == 0 and axis.first >= 0 and last < axis.limit
-    return is_inside and side_vector(found.left, ROWS, found.rows, found.depth, vector) == vector
-
-
-def packed_side(op: Contraction, found: Matrices, vector: int) -> Side:
-    """The way to load the left factor packed: rows are padded to whole vectors along k."""
-    pitch = ceil_div(found.depth, vector) * vector
-    return Side(axis_steps(op.output, found.row_axis, pitch), 1, times(found.rows, pitch), True, vector)
-
-
-def left_items(found: Matrices, vector: int) -> int:
-    """The vectors of the packed left factor."""
-    return times(times(found.rows, found.count), ceil_div(found.depth, vector))
-
-
-def gathered(op: Contraction, axes: WindowAxes, side: Side, most: int) -> Side:
+def gathered(op: Contraction, found: Matrices, most: int) -> Side:
     """The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they
     start, or single elements, which tiles of cooperative matrices then hold along k."""
     right = op.right
-    channels = gcd(most, op.factors.depth) if right.strides[1] == 1 else 1
-    columns = gcd(most, adjacent_columns(axes))
+    channels = gcd(most, found.channels) if right.strides[1] == 1 else 1
+    columns = gcd(most, adjacent_columns(found.axes))
     for d, stride in enumerate(right.strides):
         if right.sizes[d] > 1:
             channels = channels if d == 1 else gcd(channels, stride)
             columns = gcd(columns, stride) if d < 2 else columns
-    if channels > 1:
-        return side._replace(is_along=True, vector=channels)
-    return side._replace(is_along=columns == 1 and most == 8, vector=columns)
+    is_along = channels > 1 or (columns == 1 and most == 8)
+    return found.right._replace(is_along=is_along, vector=channels if channels > 1 else columns)
 
 
-def row_of(op: Contraction, axes: WindowAxes, found: Matrices) -> Row:
+def with_packed_pixels(op: Contraction, given: Matrices) -> Matrices:
+    """The matrices with the right factor packed: the channels of all groups are innermost, those of each
+    padded to whole vectors."""
+    channels = ceil_div(given.channels, 16) * 16
+    axes: WindowAxes = list(given.axes)
+    stride = channels * (op.right.sizes[1] // given.channels)
+    for place in range(len(given.axes)):
+        d = len(axes) - 1 - place
+        axes[d] = axes[d]._replace(stride=stride)
+        stride = times(stride, axes[d].limit)
+    depth, right = times(taps_of(axes), channels), Side(0, padded([stride]), 1, 0, True, 16)
+    return given._replace(depth=depth, channels=channels, axes=axes, right=right)
+
+
+def row_of(op: Contraction, found: Matrices) -> Row:
     """The taps that tiles can hold at once. Each row of the output has so many columns that they keep its
     windows clear of the tensor's next row: the zeros before that row also end this one."""
-    axis = axes[-1]
+    axis = found.axes[-1]
     reach, before, width = axis.tap * (axis.taps - 1), max(-axis.first, 0), axis.elements
     is_near = 1 < axis.taps <= COOPERATIVE_TAPS and axis.step == 1 and 0 < reach <= COOPERATIVE_REACH
-    if not is_near or is_divided(axes) or op.factors.depth % 16 > 0:
+    if not is_near or is_divided(found.axes) or op.factors.depth % 16 > 0:
         return Row(1, 0, found)
     sizes: Eight = list(found.sizes)
     sizes[-1] = max(min(width + reach, max(before + axis.limit, width + reach - before)), width)
     run = found.run if found.is_down else 1
-    padded = found._replace(sizes=sizes, columns=element_count(sizes), run=run)
-    return Row(axis.taps, ceil_div(reach, 4) * 4, padded)
-
-
-def tap_tiles(channels: int) -> Tiles:
-    """The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a
-    step reads a single tap."""
-    depth = 32 if channels % 64 > 0 else 64
-    return [
-        Tile(128, 128, 32, 64, 64, 2, 23),
-        Tile(128, 128, depth, 64, 32, 1, 50),
-        Tile(64, 128, 32, 32, 64, 4, 17),
-        Tile(64, 64, depth, 32, 32, 3, 14),
-        Tile(32, 32, depth, 16, 16, 2, 8),
-        Tile(16, 64, depth, 16, 16, 5, 20),
-    ]
+    wide = found._replace(sizes=sizes, columns=element_count(sizes), run=run)
+    return Row(axis.taps, ceil_div(reach, 4) * 4, wide)
 
 
 def row_tiles(row: Row) -> Tiles:
@@ -203,59 +158,32 @@ def row_tiles(row: Row) -> Tiles:
     ]
 
 
-def plan_window_product(
-    out: Planning, op: Contraction, axes: WindowAxes, product: Product, channels: int, items: int, row: Row
-) -> None:
-    """One dispatch, preceded by one if `items`, vectors of 16 bytes, are packed, and followed by one if there
-    are partial sums. A tap has so many `channels`, with padding. In packed factors the k-loop counts
-    elements."""
-    found, factors, vector = product.matrices, product.factors, product.factors.left.vector
-    sums = begin_product(out, product, times(4, items))
-    if items > 0 and times(sums // 4 + items, vector) >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, times(4, sums + times(4, items)))
-    out.define("PHASED", int(is_divided(axes)))
-    out.define("TAPS_AT_ONCE", row.taps)
-    out.share()
-    words = in_words(out, axes)
-    stored: Eight = [channels, op.factors.depth, 0, found.left.matrix % 2**32]
-    read = product._replace(window=WindowConstants(words, stored))
-    tap_products = gcd(channels, product.tile.depth)
-    if items > 0:
-        out.define("TILE_DEPTH", product.tile.depth)
-        out.define("TAP_PRODUCTS", tap_products)
-        out.define("PACK_VECTOR", vector)
-        dispatch_single(out, op, read, PACK_PASS, items)
-        packed: Eight = [channels, op.factors.depth, sums // 4 * vector, factors.left.matrix]
-        read = product._replace(window=WindowConstants(words, packed))
-    out.define("TAP_PRODUCTS", tap_products)
-    out.define("REACH", row.reach)
-    multiply(out, op, read, items > 0)
-
-
-def plan_window_tiles(out: Planning, op: Contraction, axes: WindowAxes, given: Matrices) -> bool:
-    """Chooses the tile, of cooperative matrices where these suit, with one tap or several, and the parts of
-    k. False if there is too little to compute."""
-    if not given.is_worth:
-        return False
-    channels, is_cooperative = op.factors.depth, suits_cooperative_matrix(out, op, given)
-    vector = 8 if is_cooperative else 4
-    row = Row(1, 0, given)
-    rates = Rates(FLOAT_RATE, 747, 58, 4, 1)  # NVIDIA H200, fitted
-    tiles = float_window_tiles(channels)
-    if is_cooperative:
-        rates = Rates(COOPERATIVE_RATE, 379, 32, 2, 1)  # NVIDIA H200, fitted
-        tiles = tap_tiles(channels)
-    chosen, several = choose_tile(given, tiles, rates, True), row_of(op, axes, given)
-    if is_cooperative and several.taps > 1:
-        rows = choose_tile(several.matrices, row_tiles(several), rates._replace(taps=several.taps), True)
-        if rows.time < chosen.time:
-            chosen, row = rows, several
-    found = row.matrices
+def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: Backend) -> bool:
+    """Chooses what is packed, the tile, with one tap or several, and the parts of k."""
+    vector, found, packed = backend.vector, given, 0
+    if is_of_bytes(op):
+        found = with_packed_pixels(op, given)
+        packed = times(op.right.sizes[0], found.right.steps[0] // vector)
+    else:
+        found = given._replace(right=gathered(op, given, vector))
+    left = found.left._replace(vector=vector)
+    if is_of_bytes(op) or not is_matrix(found, vector):
+        vectors = ceil_div(found.depth, vector)  # of a row, which is padded
+        packed += times(times(found.rows, found.count), vectors)
+        pitch = vectors * vector
+        left = Side(0, padded([0, pitch]), 1, times(found.rows, pitch), True, vector)
+    row = Row(1, 0, found)
+    chosen = choose_tile(found, backend.tiles, backend.rates, True)
+    several = row_of(op, found)
+    if vector == 8 and several.taps > 1:
+        rates = backend.rates._replace(taps=several.taps)
+        other = choose_tile(several.matrices, row_tiles(several), rates, True)
+        if other.time < chosen.time:
+            chosen, row = other, several
     tile = chosen.tile._replace(columns=chosen.tile.columns + row.reach, depth=chosen.tile.depth // row.taps)
-    items, left = left_items(found, vector), packed_side(op, found, vector)
-    if is_matrix(axes, found, vector):
-        items, left = 0, found.left._replace(vector=vector)
-    factors = found._replace(left=left, right=gathered(op, axes, found.right, vector))
-    product = product_of(chosen._replace(tile=tile), found, factors, is_cooperative)
-    plan_window_product(out, op, axes, product, channels, items, row)
+    out.define("PHASED", int(is_divided(given.axes)))
+    out.define("TAPS_AT_ONCE", row.taps)
+    read = row.matrices._replace(axes=in_words(out, found.axes), left=left)
+    product = product_of(op, chosen._replace(tile=tile), read, backend.is_cooperative)
+    plan_product(out, op, product._replace(packed=packed, reach=row.reach), given.left)
     return True

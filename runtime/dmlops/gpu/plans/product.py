@@ -1,18 +1,20 @@
 """Products in tiles: an output of sums of products of two factors, computed through shared memory.
 
-The output is treated as a batch of matrices. One dispatch computes them tile by tile in a k-loop; if k is
-split, another one follows, which adds up partial sums. `contraction` (floats and float16), `implicit_gemm`
-(the same with a window) and `int8_product` choose the tile, the split, and how factors are read; this module
-dispatches.
+The output is treated as a batch of matrices. One dispatch computes them tile by tile in a k-loop. Another one
+packs factors first where the k-loop cannot read them as they are; if k is split, one more adds up partial
+sums. `contraction` and, with a window, `implicit_gemm` choose how factors are read, the tile and the split;
+this module dispatches.
 """
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Annotated, NamedTuple
 
+from .backend import are_stored_whole, partial_vectors
 from .capabilities import Capability
-from .gemm_view import Contraction, Matrices, WindowAxes, is_of_bytes, output_vector
-from .loops import MAX_COUNT, Dimensions, Lists, Words, ceil_div, extents, grid, power_below, times
+from .gemm_view import Contraction, Matrices, Side, WindowAxes, is_of_bytes, output_vector
+from .loops import MAX_COUNT, Dimensions, Lists, Words, extents, grid, power_below, times
 from .operands import NO_MEMBER, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
@@ -29,30 +31,22 @@ PARTS_SHARING = 32
 
 # Passes, relative to the contraction's number
 PARTS_PASS = 1  # adds up partial sums
-SKINNY_PASS = 2  # multiplies skinny matrices; under a window, the pass of this number packs factors
-
-
-class WindowConstants(NamedTuple):
-    """The constants of a window; none without one."""
-
-    axes: WindowAxes
-    numbers: Eight
+SKINNY_PASS = 2  # multiplies skinny matrices
+PACK_PASS = 2  # under a window, packs factors
 
 
 class Product(NamedTuple):
-    """The parameters of a plan. `in_parts`: partial sums go to scratch, even if k has a single part.
-
-    `matrices` are those of the tensors; `factors` are the same with the factors as the k-loop reads them:
-    packed, perhaps.
-    """
+    """The parameters of a plan. `in_parts`: partial sums go to scratch, even if k has a single part. The
+    matrices' factors are those that the k-loop reads: `packed` vectors of 16 bytes, if there are any. Tiles
+    overlap by `reach` columns."""
 
     tile: Tile
     split: Split
     in_parts: bool
-    matrices: Matrices
-    factors: Matrices
     is_cooperative: bool
-    window: WindowConstants
+    matrices: Matrices
+    packed: int
+    reach: int
 
 
 class ContractionParams(NamedTuple):
@@ -79,58 +73,71 @@ class ContractionParams(NamedTuple):
     parts: int
     groupColumns: int
     "thread groups along x"
-    taps: Eight
+    channels: int
+    "products of a tap, with padding"
+    ownChannels: int
+    "the same without"
+    leftFirst: int
+    "offset of the left factor's first element"
+    leftMatrixStep: int
+    "its stride from one matrix to the next, with a window"
     elements: Words
     scalars: Words
 
 
-def product_of(chosen: Choice, given: Matrices, factors: Matrices, is_cooperative: bool) -> Product:
-    """The product by a tile, with partial sums, which are always in rows, if k is split."""
-    found, in_parts = given, chosen.split.parts > 1
+def product_of(op: Contraction, chosen: Choice, given: Matrices, is_cooperative: bool) -> Product:
+    """The product by a tile, with partial sums, which are always in rows, if k is split or cooperative
+    matrices cannot store the output."""
+    found, in_parts = given, chosen.split.parts > 1 or (is_cooperative and not are_stored_whole(op, given))
     if given.is_down and in_parts:
         found = given._replace(is_down=False, run=1)
-    window = WindowConstants([], [])
-    return Product(chosen.tile, chosen.split, in_parts, found, factors, is_cooperative, window)
+    return Product(chosen.tile, chosen.split, in_parts, is_cooperative, found, 0, 0)
 
 
-def partial_vectors(found: Matrices) -> int:
-    """The vectors of four partial sums in one part; rows are padded."""
-    return times(times(found.rows, ceil_div(found.columns, 4)), found.count)
-
-
-def begin_product(out: Planning, product: Product, packed: int) -> int:
-    """The macros and resources of all passes. Returns the words of partial sums in scratch; so many words of
-    packed factors follow them."""
-    found = product.matrices
+def plan_product(out: Planning, op: Contraction, product: Product, left: Side) -> None:
+    """The pass that multiplies; before it, one that packs the given left factor, and of bytes the right one,
+    if there is anything to pack; after it, one that adds up partial sums, if there are any. Packed factors
+    follow these in scratch; the k-loop counts their elements."""
+    found, packed = product.matrices, product.packed
     sums = times(4 * partial_vectors(found), product.split.parts) if product.in_parts else 0
-    words = sums + packed
-    if words >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
-    if found.is_down:
-        out.define("OUTPUT_DOWN", 1)
-    if product.in_parts:
-        out.define("SPLIT_K", 1)
+    words, each = sums + times(4, packed), found.left.vector if packed > 0 else 4
+    if times(sums // 4 + packed, each) >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, times(4, words))
+    out.define("OUTPUT_DOWN", int(found.is_down))
+    out.define("SPLIT_K", int(product.in_parts))
     out.write(out.scratch(max(4 * words, 16)))
-    return sums
+    out.share()
+    if packed > 0:
+        out.define("TILE_DEPTH", product.tile.depth)
+        out.define("TAP_PRODUCTS", gcd(found.channels, product.tile.depth))
+        out.define("PACK_VECTOR", each)
+        if op.output.bits >= 16:
+            out.define("OUTPUT_VECTOR", 1)
+        dispatch_single(out, op, product.split, found._replace(left=left), PACK_PASS, packed)
+        found = found._replace(left=found.left._replace(first=sums // 4 * each))
+    multiply(out, op, product._replace(matrices=found))
+    if product.in_parts:
+        add_parts(out, op, product.split, found)
 
 
-def multiply(out: Planning, op: Contraction, product: Product, is_packed: bool) -> None:
-    """The pass that multiplies, after its own macros, and one that adds up partial sums."""
-    found, factors, tile, split = product.matrices, product.factors, product.tile, product.split
+def multiply(out: Planning, op: Contraction, product: Product) -> None:
+    """The pass that multiplies."""
+    found, tile, split = product.matrices, product.tile, product.split
     out.define("PASS", op.number)
-    out.define("LEFT_VECTOR", factors.left.vector)
-    if factors.left.is_along:
-        out.define("LEFT_ALONG", 1)
-    out.define("RIGHT_VECTOR", factors.right.vector)
-    if factors.right.is_along:
-        out.define("RIGHT_ALONG", 1)
+    out.define("LEFT_VECTOR", found.left.vector)
+    out.define("LEFT_ALONG", int(found.left.is_along))
+    out.define("RIGHT_VECTOR", found.right.vector)
+    out.define("RIGHT_ALONG", int(found.right.is_along))
     if is_of_bytes(op):
         are_signed = op.left.is_signed and op.right.is_signed  # UINT8 has a zero point, as tiles hold it
         lessens = op.factors.lessens_left or op.factors.lessens_right
         out.define("ZERO_POINTS", int(lessens or not are_signed))
         out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
-    elif is_packed:
-        out.define("PACKED", 1)
+    elif len(found.axes) > 0:
+        out.define("PACKED", int(product.packed > 0))
+    if len(found.axes) > 0:
+        out.define("TAP_PRODUCTS", gcd(found.channels, tile.depth))
+        out.define("REACH", product.reach)
     out.define("OUTPUT_VECTOR", 1 if product.in_parts else output_vector(found, op.output))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
@@ -141,65 +148,56 @@ def multiply(out: Planning, op: Contraction, product: Product, is_packed: bool) 
         out.define("COOPERATIVE_MATRIX", 1)
     threads = tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE  # in a group
     groups = grid(out, split.down * split.across * found.count * split.parts * threads, threads, 1)
-    out.dispatch(contraction_params(op, product, factors, groups), groups, is_packed)
-    if product.in_parts:
-        add_parts(out, op, product)
+    out.dispatch(contraction_params(op, split, found, groups), groups, product.packed > 0)
 
 
-def plan_product(out: Planning, op: Contraction, product: Product) -> None:
-    """One dispatch, followed by one if there are partial sums."""
-    begin_product(out, product, 0)
-    out.share()
-    multiply(out, op, product, False)
-
-
-def add_parts(out: Planning, op: Contraction, product: Product) -> None:
+def add_parts(out: Planning, op: Contraction, split: Split, found: Matrices) -> None:
     """The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these
     are few."""
-    vectors = partial_vectors(product.matrices)
-    wanted = min(PARTS_ALL_THREADS // vectors, product.split.parts // PARTS_EACH)
-    sharing = power_below(wanted, PARTS_SHARING)
+    vectors = partial_vectors(found)
+    sharing = power_below(min(PARTS_ALL_THREADS // vectors, split.parts // PARTS_EACH), PARTS_SHARING)
     out.define("PART_THREADS", sharing)
-    dispatch_single(out, op, product, PARTS_PASS, times(vectors, sharing))
+    out.define("OUTPUT_VECTOR", output_vector(found, op.output))
+    dispatch_single(out, op, split, found, PARTS_PASS, times(vectors, sharing))
 
 
-def dispatch_single(out: Planning, op: Contraction, product: Product, number: int, items: int) -> None:
+def dispatch_single(
+    out: Planning, op: Contraction, split: Split, found: Matrices, number: int, items: int
+) -> None:
     """A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited
     for."""
-    is_last = number == PARTS_PASS
     groups = grid(out, items, SINGLE_THREADS, 1)
     out.define("PASS", op.number + number)
     out.define("NUM_THREADS", SINGLE_THREADS)
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
-    if is_last or op.output.bits >= 16:
-        out.define("OUTPUT_VECTOR", output_vector(product.matrices, op.output) if is_last else 1)
-    out.dispatch(contraction_params(op, product, product.matrices, groups), groups, is_last)
+    out.dispatch(contraction_params(op, split, found, groups), groups, number == PARTS_PASS)
 
 
-def contraction_params(
-    op: Contraction, product: Product, factors: Matrices, groups: Groups
-) -> ContractionParams:
-    """The constants of a pass that reads factors so."""
-    split, window = product.split, product.window
+def contraction_params(op: Contraction, split: Split, found: Matrices, groups: Groups) -> ContractionParams:
+    """The constants of a pass that reads the factors of these matrices."""
+    left, right = found.left, found.right
     return ContractionParams(
-        extents(factors.sizes),
-        extents([split.down * split.across, factors.count, split.across]),
-        [step % 2**32 for step in factors.left.steps],
-        [step % 2**32 for step in factors.right.steps],
-        window.axes,
+        extents(found.sizes),
+        extents([split.down * split.across, found.count, split.across]),
+        [step % 2**32 for step in left.steps],
+        [step % 2**32 for step in right.steps],
+        found.axes,
         op.constants.lists,
         op.constants.activations,
-        factors.count,
-        factors.rows,
-        factors.columns,
-        factors.depth,
-        factors.left.depth % 2**32,
-        factors.right.depth % 2**32,
+        found.count,
+        found.rows,
+        found.columns,
+        found.depth,
+        left.depth % 2**32,
+        right.depth % 2**32,
         split.products,
         split.parts,
         groups.columns,
-        window.numbers,
+        found.channels,
+        op.factors.depth,
+        left.first,
+        left.matrix % 2**32,
         op.constants.elements,
         op.constants.scalars,
     )

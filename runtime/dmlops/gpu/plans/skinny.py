@@ -8,14 +8,12 @@ its columns in all rows, and threads with the same columns add up their sums in 
 
 from __future__ import annotations
 
-from math import gcd
-
 from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, side_vector
 from .loops import MULTIPROCESSORS, ceil_div, grid, power_below, times
 from .planning import Planning
-from .product import SKINNY_PASS, begin_product, contraction_params, product_of
-from .tile_cost import Choice, Tile, split_into
+from .product import SKINNY_PASS, contraction_params
+from .tile_cost import split_into
 
 SKINNY_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
 "threads in a group, at least"
@@ -61,10 +59,10 @@ def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> bool:
     """One dispatch, with enough threads to saturate a GPU. In a group, `reducing` threads share the products
     of the same columns, and `across` threads differ in their columns. False unless there are few rows or
     columns, enough work, and whole vectors of floats to load: many tiny matrices are better off in tiles."""
-    if not found.is_worth or min(found.rows, found.columns) > MOST_ROWS or not op.left.is_float:
+    if min(found.rows, found.columns) > MOST_ROWS or not op.left.is_float:
         return False
     matrices = with_few_rows(found)
-    left, is_along = matrices.left, matrices.right.is_along
+    is_along = matrices.right.is_along
     is_transposed = matrices.row_axis > matrices.column_axis
     vector = VECTOR_BITS // (op.left.bits if is_transposed else op.right.bits)
     if matrices.count > MULTIPROCESSORS and times(matrices.columns, matrices.depth) < SKINNY_LEAST:
@@ -82,15 +80,14 @@ def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> bool:
     reducing = max(power_below(wanted, SKINNY_MOST_THREADS // neighbors), SKINNY_REDUCING)
     across = max(SKINNY_LEAST_THREADS // reducing, neighbors)
     split = split_into(1, matrices.depth, 1, 1, ceil_div(matrices.columns, columns * across))
-    tile = Tile(matrices.rows, columns * across, reducing * step, matrices.rows, columns, 1, 100)
-    product = product_of(Choice(tile, split, 0), matrices, matrices, False)
-    begin_product(out, product, 0)
     if is_transposed:
         out.define("TRANSPOSED", 1)
+    out.write(out.scratch(16))
     out.share()
     out.define("PASS", op.number + SKINNY_PASS)
     out.define("NUM_THREADS", reducing * across)
-    out.define("LEFT_VECTOR", gcd(left.vector, step) if left.is_along else 1)
+    left = side_vector(matrices.left, matrices.row_axis, matrices.rows, matrices.depth, 4)
+    out.define("LEFT_VECTOR", left if matrices.left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
     if is_along:
         out.define("RIGHT_ALONG", 1)
@@ -98,9 +95,9 @@ def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> bool:
     out.define("REDUCTION_THREADS", reducing)
     out.define("WIDTH", across)
     out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
-    out.define("TILE_ROWS", tile.rows)
-    out.define("TILE_COLUMNS", tile.columns)
+    out.define("TILE_ROWS", matrices.rows)
+    out.define("TILE_COLUMNS", columns * across)
     threads = times(times(split.across, matrices.count), reducing * across)
     groups = grid(out, threads, reducing * across, 1)
-    out.dispatch(contraction_params(op, product, matrices, groups), groups, False)
+    out.dispatch(contraction_params(op, split, matrices, groups), groups, False)
     return True

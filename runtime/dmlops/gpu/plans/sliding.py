@@ -214,18 +214,14 @@ def plan_pooling(out: Planning, op: Definition, shader: DefinitionShader, known:
     """One dispatch; False if the window does not slide."""
     tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
     axes = window_axes(out, op.window, tensor, tensor, output)
-    return plan_sliding(out, op, shader, known, axes, no_matrices())
+    return plan_sliding(out, op, shader, known, no_matrices(axes))
 
 
 def plan_sliding(
-    out: Planning,
-    op: Definition,
-    shader: DefinitionShader,
-    known: CommonConstants,
-    axes: WindowAxes,
-    found: Matrices,
+    out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants, found: Matrices
 ) -> bool:
     """One dispatch; False if the window does not slide. A contraction is `found` to be these matrices."""
+    axes = found.axes
     if not is_slid(op, shader, axes):
         return False
     tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .backend import COOPERATIVE_RATE
 from .capabilities import Capability
-from .contraction import COOPERATIVE_RATE
 from .definition_types import SumsPass
 from .gemm_view import Matrices, no_matrices
 from .loops import ceil_div, power_below, power_of_two, times
@@ -92,7 +92,7 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
     depth = tensors[one.weights].sizes[-1]
-    found = no_matrices()._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
+    found = no_matrices([])._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
     is_alone = may_be_alone and times(times(found.rows, columns), times(others, depth)) <= SUMS_ALONE
     is_cooperative = not is_alone and suits_cooperative_sums(out, one, tensors, columns)
     vector = 4 if are_in_vectors(one, tensors, 4) else 1
