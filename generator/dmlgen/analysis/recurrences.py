@@ -33,12 +33,6 @@ def recurrence_faults(defines: OutputDefinitions) -> Iterator[tuple[str, ir.Entr
                     break
 
 
-def _step_count(sizes: ir.Expr) -> ir.Expr:
-    """The first size, or all of them if they are not listed."""
-    first = _expanded(ir.joined_parts(_expanded(sizes))[0])
-    return first.items[0] if isinstance(first, ir.ListOf) and first.items else sizes
-
-
 def reads_by_step(node: ir.Expr, known: _Arguments = MappingProxyType({})) -> Iterator[_Read]:
     """The reads of intermediate tensors in a value, each with the offset of its step from the current one;
     None if that is not known. Arguments of functions that are not `known` stand for themselves."""
@@ -56,6 +50,34 @@ def reads_by_step(node: ir.Expr, known: _Arguments = MappingProxyType({})) -> It
         yield from reads_by_step(child, known)
 
 
+def _step_count(sizes: ir.Expr) -> ir.Expr:
+    """The first size, or all of them if they are not listed."""
+    match _expanded(ir.joined_parts(_expanded(sizes))[0]):
+        case ir.ListOf(items=(first, *_)):
+            return first
+    return sizes
+
+
+def _first(node: ir.Expr) -> int | None:
+    """The offset of an integer, or of the first entry of a list, from `at[0]`."""
+    match _expanded(node):
+        case ir.AT:
+            return 0
+        case (
+            ir.ListOf(items=(first, *_))
+            | ir.Call(function="replace", arguments=(_, ir.ZERO, first))
+            | ir.Index(sequence=first, index=ir.ZERO)
+            | ir.Binary(op="+", left=first, type=ir.INTS)
+        ):
+            return _first(first)
+        case ir.Slice(sequence=list_, lower=None, upper=ir.Number(value=end)) if end > 0:
+            return _first(list_)
+        case ir.Binary(op="+" | "-" as op, left=left, right=ir.Number(value=int(more)), type=ir.INT):
+            step = _first(left)
+            return None if step is None else step + more if op == "+" else step - more
+    return None
+
+
 def _expanded(node: ir.Expr) -> ir.Expr:
     """An expression that is neither a name nor the call of a function. Ends: functions cannot be
     recursive."""
@@ -68,28 +90,3 @@ def _expanded(node: ir.Expr) -> ir.Expr:
                 node = ir.substitute(function.body, dict[ir.Expr, ir.Expr](given))
             case _:
                 return node
-
-
-def _first(node: ir.Expr) -> int | None:
-    """The offset of a list's first entry from `at[0]`."""
-    match _expanded(node):
-        case ir.AT:
-            return 0
-        case ir.ListOf(items=(item, *_)) | ir.Call(function="replace", arguments=(_, ir.ZERO, item)):
-            return _number(item)
-        case ir.Binary(op="+", left=left):
-            return _first(left)
-        case ir.Slice(sequence=list_, lower=None, upper=ir.Number(value=end)) if end > 0:
-            return _first(list_)
-    return None
-
-
-def _number(node: ir.Expr) -> int | None:
-    """The offset of an integer from `at[0]`."""
-    match _expanded(node):
-        case ir.Index(sequence=sequence, index=ir.ZERO):
-            return _first(sequence)
-        case ir.Binary(op="+" | "-" as op, left=left, right=ir.Number(value=int(more))):
-            step = _number(left)
-            return None if step is None else step + more if op == "+" else step - more
-    return None

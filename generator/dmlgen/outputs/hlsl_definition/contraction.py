@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlgen.outputs.hlsl_definition.form import DataPass, lists_of
+from dmlgen.outputs.hlsl_definition.form import DataPass, lists_of, record
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import few_rows
 from dmlgen.schedules.contraction import Contraction
@@ -21,6 +21,7 @@ def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number:
     few = few_rows(printer, contraction, number) if windowed else None
     before = () if few is None else (few,)
     number += len(before)
+    tensors = {role: printer.tensors[name] for role, name in contraction.roles.items()}
     skinny = None if windowed or of_bytes else number + 2
     return DataPass(
         number,
@@ -28,7 +29,7 @@ def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number:
         template="product",
         params="ContractionParams",
         scratch="ScratchBuffer",
-        tensors={role: printer.tensors[name] for role, name in contraction.roles.items()},
+        records=[record(number, tensors)],
         given=contraction.operands,
         declared={
             **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
@@ -38,6 +39,7 @@ def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number:
         before=before,
         is_last=True,
         shown={
+            **tensors,
             "windowed": windowed,
             "of_bytes": of_bytes,
             "few": few,

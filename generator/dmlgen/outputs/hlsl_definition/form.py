@@ -108,30 +108,25 @@ class FormPasses(FormPass):
 
 @dataclass(frozen=True, kw_only=True)
 class DataPass(FormPass):
-    """A pass, or several to the end of the shader if it `is_last`, with tensors by role. Its template prints
-    these, and what is `shown`; its planner is `given` operands, and chooses from those `before` it, too."""
+    """A pass, or several to the end of the shader if it `is_last`. Its template prints what is `shown`; its
+    planner is `given` operands, and chooses from the passes `before` it, too."""
 
     field: str
     template: str
-    tensors: Mapping[str, ShaderTensor | None]
-    shown: Mapping[str, Any]
+    records: Sequence[Fields] = ()
     given: Mapping[str, ir.Expr]
-    more: Fields | None = None
-    params: str = FormPass.params
+    shown: Mapping[str, Any]
     declared: Mapping[str, Sequence[Declaration]] | None = None
+    params: str = FormPass.params
     scalars: tuple[str, ...] = ()
     zeros: tuple[str, ...] = ()
     scratch: str = ""
+    in_float16: str = ""
     before: tuple[FormPass, ...] = ()
     is_last: bool = False
 
     def __getitem__(self, name: str) -> Any:
-        return self.tensors[name] if name in self.tensors else self.shown[name]
-
-    @property
-    def records(self) -> Sequence[Fields]:
-        members = {role: "" if one is None else one.member for role, one in self.tensors.items()}
-        return [{"number": self.number, **members, **(self.more or {})}]
+        return self.shown[name]
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
@@ -147,6 +142,12 @@ class DataPass(FormPass):
     @property
     def here(self) -> str:
         return f"PASS {'>=' if self.is_last else '=='} {self.number}"
+
+
+def record(number: int, tensors: Mapping[str, ShaderTensor | None], **more: int) -> Fields:
+    """The record of a pass for its planner, with tensors by role."""
+    members = {role: "" if one is None else one.member for role, one in tensors.items()}
+    return {"number": number, **members, **more}
 
 
 def ones_where(tests: Iterable[ir.Expr]) -> ir.ListOf:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import Fields, FormPass
+from dmlgen.outputs.hlsl_definition.form import DataPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, in_float16
 from dmlgen.plans.params import Declaration
@@ -68,84 +68,15 @@ class RowsCase:
         return [field for one in self.totals for field in (one.name, *more.get(one.kind, ()))]
 
 
-@dataclass(frozen=True)
-class RowsPass(FormPass):
-    """The only pass of a shader that computes all outputs by rows of `source`.
+def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> DataPass:
+    """The only pass of a shader that computes all outputs by rows.
 
-    `read` are the tensors that are read, of which totals need those that are `held`, and of which `of_row`
-    are read at the coordinate of the row. `term` is that of a sum of exponentials, if outputs need it and not
-    the elements, in whose place it stays in registers.
+    It shows the tensors that are read, of which totals need those that are `held`, and of which `of_row` are
+    read at the coordinate of the row; the type in which elements are computed: what is read, except of
+    `source`, is read as floats; the tensors of which several elements may be loaded or stored at once; and
+    the term of a sum of exponentials, if outputs need it and not the elements, in whose place it stays in
+    registers.
     """
-
-    rows: Rows
-    source: ShaderTensor
-    read: tuple[ShaderTensor, ...]
-    held: tuple[ShaderTensor, ...]
-    of_row: tuple[ShaderTensor, ...]
-    cases: tuple[RowsCase, ...]
-    term: str
-    field = "rows"
-    template = "rows"
-    params = "RowsParams"
-
-    @property
-    def case(self) -> RowsCase:
-        """The only case, or the first of several with the same outputs, one entry per row."""
-        return self.cases[0]
-
-    @property
-    def records(self) -> Sequence[Fields]:
-        return (
-            {
-                "number": self.number,
-                "source": self.source.member,
-                "read": [one.member for one in self.read],
-                "single": sorted(self.rows.single),
-                "each": [one.member for one, _ in self.case.each],
-                "of_rows": [one.member for one, _ in self.case.of_rows],
-                "words": max(len(one.fields) for one in self.cases),
-                "cases": len(self.cases),
-                "choosing": sum(1 << one.number for one in self.cases if one.chooses),
-            },
-        )
-
-    @property
-    def operands(self) -> Mapping[str, ir.Expr]:
-        found = {"rows.reduced": self.rows.reduced, "rows.function": self.rows.function}
-        return {name: node for name, node in found.items() if node is not None}
-
-    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
-        return {
-            "steps": [Declaration("uint", f"{tensor.local}Step") for tensor in tensors],
-            "strides": [Declaration("uint", f"{tensor.local}Stride") for tensor in tensors],
-        }
-
-    @property
-    def scratch(self) -> str:
-        return "State" if self.held else ""
-
-    @property
-    def in_float16(self) -> str:
-        return in_float16(self.tensors) if "peak" in self.case.fields or not self.case.each else ""
-
-    @property
-    def element(self) -> str:
-        """The type in which elements are computed: what is read, except of `source`, is read as floats."""
-        is_float = self.source not in self.read or self.source.values == {"float"}
-        return "float" if is_float else f"{self.source.macro}_VALUE"
-
-    @property
-    def in_vectors(self) -> tuple[ShaderTensor, ...]:
-        """The tensors of which several elements may be loaded or stored at once."""
-        return (*self.read, *(tensor for tensor, _ in self.case.each))
-
-    @property
-    def tensors(self) -> tuple[ShaderTensor, ...]:
-        return (*self.in_vectors, *(tensor for tensor, _ in self.case.of_rows))
-
-
-def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> RowsPass:
-    """The pass of rows, with its number."""
     terms = {total.fold.body for one in rows.cases.values() for total in one.totals}
     results = {statistic.value for one in rows.cases.values() for statistic in one.statistics}
     results |= {node for one in rows.cases.values() for node in (*one.each.values(), *one.of_rows.values())}
@@ -164,15 +95,52 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> RowsPass:
             if held[0] not in read(each.values(), "Element"):
                 cases[value] = replace(one, each=each)
                 term = f"ExpShifted({printer.value(_named(printer, one, difference), False)})"
-    return RowsPass(
-        number=number,
-        rows=rows,
-        source=printer.tensors[rows.source],
-        read=tuple(dict.fromkeys((*read(terms | results, "Element"), *of_row))),
-        held=held,
-        of_row=of_row,
-        cases=tuple(_case(printer, value, one) for value, one in cases.items()),
-        term=term,
+    source = printer.tensors[rows.source]
+    all_read = tuple(dict.fromkeys((*read(terms | results, "Element"), *of_row)))
+    shown = [_case(printer, value, one) for value, one in cases.items()]
+    case = shown[0]  # the only one, or the first of several with the same outputs, one entry per row
+    large, small = ([tensor for tensor, _ in some] for some in (case.each, case.of_rows))
+    in_vectors = (*all_read, *large)
+    is_float = source not in all_read or source.values == {"float"}
+    given = {"rows.reduced": rows.reduced, "rows.function": rows.function}
+    tensors = (*printer.inputs, *printer.outputs)
+    return DataPass(
+        number,
+        field="rows",
+        template="rows",
+        params="RowsParams",
+        records=[
+            {
+                "number": number,
+                "source": rows.source,
+                "read": [one.member for one in all_read],
+                "single": sorted(rows.single),
+                "each": [one.member for one in large],
+                "of_rows": [one.member for one in small],
+                "words": max(len(one.fields) for one in shown),
+                "cases": len(shown),
+                "choosing": sum(1 << one.number for one in shown if one.chooses),
+            }
+        ],
+        given={name: node for name, node in given.items() if node is not None},
+        declared={
+            "steps": [Declaration("uint", f"{one.local}Step") for one in tensors],
+            "strides": [Declaration("uint", f"{one.local}Stride") for one in tensors],
+        },
+        scratch="State" if held else "",
+        in_float16=in_float16((*in_vectors, *small)) if "peak" in case.fields or not large else "",
+        shown={
+            "source": source,
+            "read": all_read,
+            "held": held,
+            "of_row": of_row,
+            "in_vectors": in_vectors,
+            "tensors": (*in_vectors, *small),
+            "element": "float" if is_float else f"{source.macro}_VALUE",
+            "cases": shown,
+            "case": case,
+            "term": term,
+        },
     )
 
 

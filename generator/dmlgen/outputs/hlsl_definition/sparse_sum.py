@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlgen.outputs.hlsl_definition.form import DataPass
+from dmlgen.outputs.hlsl_definition.form import DataPass, record
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.schedules.sparse_sum import SparseSum
 
@@ -10,18 +10,20 @@ from dmlgen.schedules.sparse_sum import SparseSum
 def sparse_sum_passes(printer: ShaderPrinter, sparse_sum: SparseSum, number: int) -> DataPass:
     """The passes of an output that sums selected terms, from `number` on: one that finds bits, by the tests
     of each dimension, and that of the output."""
-    apart, condition = sparse_sum.apart, sparse_sum.condition
+    axis, condition = sparse_sum.apart, sparse_sum.condition
+    tensors = {"output": printer.tensors[sparse_sum.output]}
+    tested = sum(1 << d for d in sparse_sum.tests)
     return DataPass(
         number,
         field="sparse_sum",
         template="sparse_sum",
-        tensors={"output": printer.tensors[sparse_sum.output]},
-        more={"tested": sum(1 << d for d in sparse_sum.tests), "axis": apart},
+        records=[record(number, tensors, tested=tested, axis=axis)],
         given={"terms": sparse_sum.terms},
         scalars=("tableFirst",),  # where bits are in scratch
         is_last=True,
         shown={
-            "axis": apart,
+            **tensors,
+            "axis": axis,
             "terms": printer.deciding(sparse_sum.terms),
             "tests": {d: printer.deciding(test) for d, test in sparse_sum.tests.items()},
             "condition": "" if condition is None else printer.deciding(condition),
