@@ -111,7 +111,7 @@ CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
     "resampling": ([*resampling.CASES.values(), resampling.regions("MAX", 5, 7)[0]], (NO_CAPABILITIES,)),
     "skinny": (list(skinny.CASES.values()), (NO_CAPABILITIES, HALVES)),
     "sliding": (
-        [*sliding.CASES.values(), *sliding.CONVOLUTIONS.values(), *sliding.SPREAD.values(), LARGE],
+        [LARGE, *(desc for desc, _ in sliding.SLIDES.values())],
         (NO_CAPABILITIES,),
     ),
     "sums": (
