@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from dmlgen.schedules import schedule_of
-from dmlgen.schedules.cases import written
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.elementwise import single
 from dmlgen.schedules.rows import Rows
@@ -22,7 +21,7 @@ from dmlgen.schedules.sliding import Sliding
 from dmlgen.schedules.sparse_sum import SparseSum
 from dmlgen.schedules.sums import Sums
 from dmlgen.schedules.vector_axis import VectorAxis
-from dmlgen.schedules.views import NO_VIEW, view_before, view_in, view_of
+from dmlgen.schedules.views import views_in, views_of
 from dmlops.gpu.plans import gemm_view
 from gpu_device import device
 from schedule_cases import Arrays, Variant, changed, described, operators_with
@@ -438,8 +437,6 @@ SCANS = Family(lambda folder, *texts: Variant(folder, "CUMULATIVE_SUMMATION", se
 
 # Views of tensors in attention.
 
-NAMES = "Query Key Value StackedQueryKey StackedKeyValue StackedQueryKeyValue PastKey PastValue Output"
-PLACES = {f"{name}Tensor": number for number, name in enumerate(NAMES.split())}
 HEADS = "KeyValueHeads: HeadCount\n"
 QUERY = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
 FLAT = QUERY.format("h * HeadSize + e")
@@ -449,63 +446,77 @@ def attention(folder: Path, old: str, new: str) -> Variant:
     return changed(folder, "MULTIHEAD_ATTENTION", old, new)
 
 
-def seen_by(view: Callable[..., Any], *names: str) -> Callable[[Variant], tuple[bool, ...]]:
-    """Whether intermediate tensors of the shader are views."""
-
-    def seen(variant: Variant) -> tuple[bool, ...]:
-        tensors = {one.name: one.value for one in variant.lowered.defines.tensors}
-        return tuple(view(written(tensors[name], {}), PLACES) != NO_VIEW for name in names)
-
-    return seen
+def seen_as_views(variant: Variant) -> tuple[int, ...]:
+    """The views of queries, keys, keys of the past, and the result."""
+    tensors = {one.name: one for one in variant.lowered.defines.tensors}
+    query, key, result = (views_of(tensors[name]) for name in ("Query", "PresentKey", "Context"))
+    return tuple(map(len, (query.rows, key.rows, key.before, result.rows)))
 
 
 QUERIES = Family(
     lambda folder, query: attention(folder, HEADS, f'{HEADS}    query(b, h, s, e): "{query}"\n'),
-    seen_by(view_of, "Query", "PresentKey", "Context"),
-    {query: (query, (fits, True, False)) for query, fits in {
-        FLAT: True,
-        QUERY.format("e * Heads + h"): True,
-        QUERY.format("ravel_index([h, HeadSize - 1 - e], [Heads, HeadSize])"): True,
-        f"{FLAT} if in_bounds([s, h], [SequenceLength, 2]) else 0": True,
-        f"{FLAT} if HeadCount > 1 else 0": True,
-        QUERY.format("h * e"): False,
-        QUERY.format("h * HeadSize + at[min(HeadCount, 3)]"): False,
-        QUERY.format("ravel_index([h, e % HeadSize], [Heads, HeadSize])"): False,
-        f"{FLAT} * 2": False,
-        f"{FLAT} if s > 0 else 0": False,
+    seen_as_views,
+    {query: (query, (views, 4, 1, 0)) for query, views in {
+        FLAT: 1,
+        QUERY.format("ravel_index([h, e], [Heads, HeadSize])"): 1,
+        f"{FLAT} if present(QueryTensor) else StackedQueryKeyTensor[[b, s, h, 0, e]]": 2,
+        f"{FLAT} if present(KeyTensor) else StackedQueryKeyTensor[[b, s, h, 0, e]]": 0,
+        QUERY.format("ravel_index([e, h], [HeadSize, Heads])"): 0,
+        QUERY.format("ravel_index([h, e], [Heads, HeadSize + 1])"): 0,
+        QUERY.format("ravel_index([h, HeadSize - 1 - e], [Heads, HeadSize])"): 0,
+        QUERY.format("h * HeadSize + at[min(HeadCount, 3)]"): 0,
+        QUERY.format("ravel_index([h, e % HeadSize], [Heads, HeadSize])"): 0,
+        f"{FLAT} if in_bounds([s, h], [SequenceLength, 2]) else 0": 0,
+        f"{FLAT} * 2": 0,
+        f"{FLAT} if s > 0 else 0": 0,
+        "StackedQueryKeyTensor[[b, s, h, 16, e]]": 0,
     }.items()},
 )  # fmt: skip
-OLD_KEYS = Family(  # without limits, nothing says which keys are not new ones
+OLD_KEYS = Family(  # the past has all keys before the new ones, or keys are no views
     lambda folder, old: attention(folder, HEADS, f'{HEADS}    is_past(P, c): "{old}"\n'),
-    seen_by(view_before, "PresentKey", "Query", "Context"),
-    {old: (old, (fits, False, False)) for old, fits in {
+    seen_as_views,
+    {old: (old, (3, 4, 1, 0) if fits else (3, 0, 0, 0)) for old, fits in {
         "present(P) and c[2] < PastSequenceLength": True,
-        "2 * c[2] < 7 and c[1] < 2": True,
+        "present(P) and c[2] < PastSequenceLength - 1": False,
+        "present(KeyTensor) and c[2] < PastSequenceLength": False,
+        "c[2] < PastSequenceLength": False,
         "c[2] < PastSequenceLength or c[1] < 2": False,
         "present(P) and c[2] < c[1]": False,
         "present(P) and c[2] % 2 < 1": False,
         "present(P)": False,
     }.items()},
 )  # fmt: skip
+NEW_KEYS = Family(
+    lambda folder, new: attention(folder, HEADS, f'{HEADS}    is_new(b, t): "{new}"\n'),
+    seen_as_views,
+    {new: (new, (3, 4, 1, 0) if fits else (3, 0, 0, 0)) for new, fits in {
+        "in_bounds([t - past(b)], [KeySequenceLength])": True,
+        "in_bounds([t - past(b) - 1], [KeySequenceLength])": False,
+        "in_bounds([t - past(b)], [KeySequenceLength - 1])": False,
+    }.items()},
+)  # fmt: skip
 
 
 def is_view_in(variant: Variant) -> bool:
     """Whether the output is where all entries of the intermediate tensor go."""
-    output = variant.lowered.defines.outputs["OutputTensor"]
-    return view_in("OutputTensor", output, "Context", PLACES) != NO_VIEW
+    defines = variant.lowered.defines
+    (context,) = (one for one in defines.tensors if one.name == "Context")
+    return len(list(views_in("OutputTensor", defines.outputs["OutputTensor"], context))) == 1
 
 
-HEAD, INNER = "unravel_index(at[2], [Heads, 4])[0]", "unravel_index(at[2], [Heads, 4])[1]"
+INNER = "unravel_index(align(at, 3, 0)[2], [Heads, ValueHeadSize])"
 OUTPUTS = Family(
     lambda folder, place: attention(folder, "Context[by_head(align(at, 3, 0))]", f"Context[{place}]"),
     is_view_in,
     {place: (place, fits) for place, fits in {
-        f"[at[0], {HEAD}, at[1], {INNER}]": True,
+        f"[align(at, 3, 0)[0], {INNER}[0], align(at, 3, 0)[1], {INNER}[1]]": True,
         "align(at, 4, 0)": True,
+        "by_head(at)": False,
         "[at[0], at[1], at[2], at[2]]": False,
         "[at[0], at[1], at[2], 0]": False,
-        f"[at[0], {INNER}, at[1], unravel_index(at[2], [Heads, 8])[0]]": False,
-        f"[at[0], {HEAD}, at[1], at[2] % 4]": False,
+        f"[align(at, 3, 0)[0], {INNER}[1], align(at, 3, 0)[1], {INNER}[0]]": False,
+        f"[align(at, 3, 0)[0], {INNER}[0], align(at, 3, 0)[1], at[2] % 4]": False,
+        "by_head(align(at, 3, 0)) if Heads > 1 else align(at, 4, 0)": False,
         "[at[1], at[2], at[3], at[4]]": False,
     }.items()},
 )  # fmt: skip

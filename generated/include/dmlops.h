@@ -5792,7 +5792,7 @@ typedef struct dmlops_program {
     int64_t level;
     uint64_t defined;
     int64_t slots[64];
-    dmlops_list lists[5];
+    dmlops_list lists[3];
 } dmlops_program;
 
 /* The state of a validation. In a fused activation, `outer` is its place. `program` is that of the last rule, whose

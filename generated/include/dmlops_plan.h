@@ -541,6 +541,13 @@ typedef struct dmlops_plan_AttentionPass {
     int64_t target;
 } dmlops_plan_AttentionPass;
 
+typedef struct dmlops_plan_View {
+    int64_t role;
+    int64_t tensor;
+    int64_t without;
+    int64_t labels;
+} dmlops_plan_View;
+
 typedef struct dmlops_plan_SumsPass {
     int64_t number;
     int64_t weights;
@@ -597,6 +604,11 @@ typedef struct dmlops_plan_int_list {
     const int64_t* items;
 } dmlops_plan_int_list;
 
+typedef struct dmlops_plan_View_list {
+    int64_t count;
+    const dmlops_plan_View* items;
+} dmlops_plan_View_list;
+
 typedef struct dmlops_plan_SumsPass_list {
     int64_t count;
     const dmlops_plan_SumsPass* items;
@@ -622,6 +634,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_SlidingPass sliding;
     dmlops_plan_ContractionPass contraction;
     dmlops_plan_AttentionPass attention;
+    dmlops_plan_View_list views;
     dmlops_plan_RowsPass rows;
     dmlops_plan_SumsPass_list sums;
     dmlops_plan_SeparablePass_list separable;
@@ -634,27 +647,10 @@ typedef struct dmlops_plan_Activation {
     int64_t parameter1;
 } dmlops_plan_Activation;
 
-typedef struct dmlops_plan_View {
-    int64_t tensor;
-    dmlops_plan_int_8 first;
-    dmlops_plan_int_8 batch;
-    dmlops_plan_int_8 head;
-    dmlops_plan_int_8 row;
-    dmlops_plan_int_8 element;
-    dmlops_plan_int_8 limits;
-} dmlops_plan_View;
-
-typedef struct dmlops_plan_AttentionViews {
-    dmlops_plan_View query;
-    dmlops_plan_View key;
-    dmlops_plan_View value;
-    dmlops_plan_View output;
-    dmlops_plan_View key_before;
-    dmlops_plan_View value_before;
-    dmlops_plan_View key_stored;
-    dmlops_plan_View value_stored;
+typedef struct dmlops_plan_Attention {
+    int64_t past;
     int64_t shared;
-} dmlops_plan_AttentionViews;
+} dmlops_plan_Attention;
 
 typedef struct dmlops_plan_Separable {
     int64_t rank;
@@ -693,12 +689,22 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Movement movement;
     dmlops_plan_Factors factors;
     dmlops_plan_Window window;
-    dmlops_plan_AttentionViews attention;
+    dmlops_plan_Attention attention;
     dmlops_plan_Rows rows;
     dmlops_plan_int_8 sums;
     dmlops_plan_Separable separable;
     dmlops_plan_int_8 terms;
 } dmlops_plan_Definition;
+
+typedef struct dmlops_plan_int_4 {
+    int64_t count;
+    int64_t items[4];
+} dmlops_plan_int_4;
+
+typedef struct dmlops_plan_Source {
+    int64_t tensor;
+    dmlops_plan_int_4 layout;
+} dmlops_plan_Source;
 
 typedef struct dmlops_plan_AttentionTile {
     int64_t waves;
@@ -717,28 +723,6 @@ typedef struct dmlops_plan_AttentionSplit {
     int64_t tile_keys;
     int64_t threads;
 } dmlops_plan_AttentionSplit;
-
-typedef struct dmlops_plan_int_4 {
-    int64_t count;
-    int64_t items[4];
-} dmlops_plan_int_4;
-
-typedef struct dmlops_plan_Source {
-    int64_t tensor;
-    dmlops_plan_int_4 layout;
-} dmlops_plan_Source;
-
-typedef struct dmlops_plan_Sources {
-    dmlops_plan_Source query;
-    dmlops_plan_Source key;
-    dmlops_plan_Source value;
-    dmlops_plan_Source output;
-    dmlops_plan_Source key_before;
-    dmlops_plan_Source value_before;
-    int64_t begin;
-    dmlops_plan_Source key_stored;
-    dmlops_plan_Source value_stored;
-} dmlops_plan_Sources;
 
 typedef struct dmlops_plan_Tile {
     int64_t rows;
@@ -923,6 +907,11 @@ typedef struct dmlops_plan_SumsTile_32 {
     dmlops_plan_SumsTile items[32];
 } dmlops_plan_SumsTile_32;
 
+typedef struct dmlops_plan_Source_11 {
+    int64_t count;
+    dmlops_plan_Source items[11];
+} dmlops_plan_Source_11;
+
 typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Pass_32 passes;
     dmlops_plan_SumsTile_32 tiles;
@@ -930,7 +919,7 @@ typedef struct dmlops_plan_PassSelection {
     int64_t led;
     int attends;
     dmlops_plan_AttentionSplit split;
-    dmlops_plan_Sources sources;
+    dmlops_plan_Source_11 sources;
     int64_t separable;
 } dmlops_plan_PassSelection;
 
@@ -1545,13 +1534,23 @@ DMLOPS_CALLED int dmlops_plan_suits_tiles(dmlops_planning* planning, const dmlop
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t first, int64_t end, int64_t vector,
+    dmlops_plan_Source* result);
+DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int64_t there, int64_t vector, int stores,
+    dmlops_plan_Source_11* result);
+DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Source_11* sources, const dmlops_plan_int_64* firsts,
+    int64_t first_part, dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Source_11* sources);
 DMLOPS_CALLED void dmlops_plan_no_split(dmlops_planning* planning, dmlops_plan_AttentionSplit* result);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t shared,
     int64_t rows);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_AttentionSplit* result);
+DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int64_t there, dmlops_plan_AttentionSplit* result);
 DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t keys,
     int64_t shared, int is_cooperative, int is_stored);
 DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
@@ -1566,26 +1565,6 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of_parts(dmlops_planning* planning, cons
     const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* query,
     int64_t width, const dmlops_plan_AttentionSplit* split, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
-DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
-DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end);
-DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end, int64_t vector,
-    dmlops_plan_Source* result);
-DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_View* view,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector, dmlops_plan_Source* result);
-DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view,
-    const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, int64_t vector, int stores, dmlops_plan_Sources* result);
-DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source,
-    const dmlops_plan_int_8* sizes, int64_t first, dmlops_plan_int_4* result);
-DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts,
-    int64_t first_part, dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
@@ -1783,7 +1762,7 @@ DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_
     int64_t wanted);
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
+    const dmlops_plan_Source_11* sources, dmlops_plan_Pass_32* result);
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
 DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t axis,
     int64_t elements, dmlops_plan_int_8* result);
@@ -2364,6 +2343,220 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     return (vector == 4) ? 4 : 1;
 }
 
+/* For an intermediate tensor that the pass accesses itself. */
+DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result) {
+    dmlops_plan_int_4 made_1;
+    made_1.count = 0;
+    DMLOPS_APPEND(planning, &made_1, 0);
+    DMLOPS_APPEND(planning, &made_1, 0);
+    DMLOPS_APPEND(planning, &made_1, 0);
+    DMLOPS_APPEND(planning, &made_1, 0);
+    result->tensor = -1;
+    DMLOPS_COPY(&result->layout, &made_1);
+    return;
+}
+
+/* The source that a view is, if its tensor has just the rows from number `first` up to `end` of an intermediate one of
+   these sizes, and they are whole vectors. Its layout counts rows from the first of all. */
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
+    const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t first, int64_t end, int64_t vector,
+    dmlops_plan_Source* result) {
+    dmlops_plan_int_8 extents;
+    extents.count = 0;
+    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    DMLOPS_APPEND(planning, &extents, dmlops_subtract(end, first));
+    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    DMLOPS_APPEND(planning, &extents, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 1, sizes->count)],
+        sizes->items[dmlops_item(planning, 3, sizes->count)]));
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    DMLOPS_APPEND(planning, &steps, 0);
+    DMLOPS_APPEND(planning, &steps, 0);
+    DMLOPS_APPEND(planning, &steps, 0);
+    DMLOPS_APPEND(planning, &steps, 0);
+    DMLOPS_APPEND(planning, &steps, 0);
+    int64_t offset = 0;
+    int fits = dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) == 0;
+    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+        const int64_t size = tensor->sizes.items[d];
+        int64_t stride = tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)];
+        int64_t labels = view->labels >> dmlops_multiply(4,
+            dmlops_subtract(dmlops_subtract(tensor->sizes.count, 1), d));
+        int64_t label = labels & 15;
+        if (label >= 8) {
+            steps.items[dmlops_item(planning, dmlops_subtract(label, 8), steps.count)] =
+                dmlops_add(steps.items[dmlops_item(planning, dmlops_subtract(label, 8), steps.count)], stride);
+        } else {
+            offset = dmlops_add(offset, dmlops_multiply(label, stride));
+        }
+        fits = fits && (size == ((label >= 8) ? extents.items[dmlops_item(planning, dmlops_subtract(label, 8),
+            extents.count)] : dmlops_max(size, dmlops_add(label, 1))));
+        fits = fits && ((size == 1) || ((labels > 0) && ((label >= 11) || (dmlops_modulo(stride, vector) == 0))));
+    }
+    if (!fits || (dmlops_add(steps.items[dmlops_item(planning, dmlops_subtract(11, 8), steps.count)],
+        steps.items[dmlops_item(planning, dmlops_subtract(12, 8), steps.count)]) != 1)) {
+        dmlops_plan_no_source(planning, result);
+        return;
+    }
+    int64_t row = steps.items[dmlops_item(planning, dmlops_subtract(10, 8), steps.count)];
+    int64_t head = dmlops_add(steps.items[dmlops_item(planning, dmlops_subtract(9, 8), steps.count)],
+        dmlops_multiply(steps.items[dmlops_item(planning, dmlops_subtract(12, 8), steps.count)],
+        sizes->items[dmlops_item(planning, 3, sizes->count)]));
+    dmlops_plan_int_4 made_1;
+    made_1.count = 0;
+    DMLOPS_APPEND(planning, &made_1, dmlops_modulo(dmlops_subtract(offset, dmlops_multiply(first, row)),
+        INT64_C(4294967296)));
+    DMLOPS_APPEND(planning, &made_1, steps.items[dmlops_item(planning, 0, steps.count)]);
+    DMLOPS_APPEND(planning, &made_1, head);
+    DMLOPS_APPEND(planning, &made_1, row);
+    result->tensor = view->tensor;
+    DMLOPS_COPY(&result->layout, &made_1);
+    return;
+}
+
+/* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four, of those
+   that are `there`; none if floats have several types. Keys and values of the past are read in place if the new ones
+   are, too, and if it `stores`, all may be stored on the way. */
+DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int64_t there, int64_t vector, int stores,
+    dmlops_plan_Source_11* result) {
+    dmlops_plan_Source_11 found;
+    found.count = 0;
+    for (int64_t each_1 = 0; each_1 < 11; ++each_1) {
+        dmlops_plan_Source made_2;
+        dmlops_plan_no_source(planning, &made_2);
+        DMLOPS_APPEND(planning, &found, made_2);
+    }
+    const dmlops_plan_AttentionPass * one = &shader->attention;
+    int64_t seen = 0;
+    dmlops_plan_int_4 kept;
+    kept.count = 0;
+    DMLOPS_APPEND(planning, &kept, one->query);
+    DMLOPS_APPEND(planning, &kept, one->key);
+    DMLOPS_APPEND(planning, &kept, one->value);
+    DMLOPS_APPEND(planning, &kept, one->target);
+    int64_t keys = op->kept_sizes.items[dmlops_item(planning, one->key,
+        op->kept_sizes.count)].items[dmlops_item(planning, 2,
+        op->kept_sizes.items[dmlops_item(planning, one->key, op->kept_sizes.count)].count)];
+    int64_t past = dmlops_min(op->attention.past, keys);
+    for (int64_t each_3 = 0; each_3 < shader->views.count; ++each_3) {
+        const dmlops_plan_View* view = &shader->views.items[each_3];
+        int64_t role = view->role;
+        int64_t kind = dmlops_modulo(view->role, 4);
+        const dmlops_plan_int_8 * sizes = &op->kept_sizes.items[dmlops_item(planning,
+            kept.items[dmlops_item(planning, dmlops_modulo(view->role, 4), kept.count)], op->kept_sizes.count)];
+        if ((((there >> view->tensor) & 1) == 1) && (((seen >> role) & 1) == 0)) {
+            seen = seen | dmlops_shift(1, role);
+            if ((vector > 1) && ((view->without & there) == 0) && (stores || (role < 8))) {
+                int64_t first = (1 <= role && role <= 2) ? past : 0;
+                int64_t end = (role == dmlops_add(kind, 4)) ? past
+                    : sizes->items[dmlops_item(planning, 2, sizes->count)];
+                int64_t width = (role == 3) ? 4 : vector;
+                dmlops_plan_Source made_4;
+                dmlops_plan_source_of(planning, view,
+                    &op->tensors.items[dmlops_item(planning, view->tensor, op->tensors.count)], sizes, first, end,
+                    width, &made_4);
+                found.items[dmlops_item(planning, role, found.count)] = made_4;
+            }
+        }
+    }
+    for (int64_t kind = 1; kind < 3; ++kind) {
+        if (past == keys) {
+            found.items[dmlops_item(planning, kind, found.count)] =
+                found.items[dmlops_item(planning, dmlops_add(kind, 4), found.count)];
+        }
+    }
+    int64_t current = dmlops_min(found.items[dmlops_item(planning, 1, found.count)].tensor,
+        found.items[dmlops_item(planning, 2, found.count)].tensor);
+    int64_t old = found.items[dmlops_item(planning, dmlops_add(1, 4), found.count)].tensor;
+    for (int64_t kind = 1; kind < 3; ++kind) {
+        if ((past > 0) && (dmlops_min(dmlops_min(current, old),
+            found.items[dmlops_item(planning, dmlops_add(2, 4), found.count)].tensor) == -1)) {
+            dmlops_plan_Source made_5;
+            dmlops_plan_no_source(planning, &made_5);
+            found.items[dmlops_item(planning, kind, found.count)] = made_5;
+            dmlops_plan_Source made_6;
+            dmlops_plan_no_source(planning, &made_6);
+            found.items[dmlops_item(planning, dmlops_add(kind, 4), found.count)] = made_6;
+        }
+    }
+    DMLOPS_COPY(result, &found);
+    return;
+}
+
+/* The layouts of queries, keys, values and the result, four words each: those of their sources, or in scratch, where
+   intermediate tensors start at the words `firsts`. Each is followed by four words more: after queries, the number
+   of rows before the current keys and values; after these, the layouts of the rows before; after the result, the
+   offset of partial results, `first_part`. At the end, the layouts of the stored keys and values. */
+DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Source_11* sources, const dmlops_plan_int_64* firsts,
+    int64_t first_part, dmlops_plan_int_64* result) {
+    const dmlops_plan_AttentionPass * one = &shader->attention;
+    dmlops_plan_int_4 kept;
+    kept.count = 0;
+    DMLOPS_APPEND(planning, &kept, one->query);
+    DMLOPS_APPEND(planning, &kept, one->key);
+    DMLOPS_APPEND(planning, &kept, one->value);
+    DMLOPS_APPEND(planning, &kept, one->target);
+    dmlops_plan_int_64 places;
+    places.count = 0;
+    for (int64_t role = 0; role < kept.count; ++role) {
+        const int64_t place = kept.items[role];
+        const dmlops_plan_int_8 * sizes = &op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)];
+        int64_t head = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
+            sizes->items[dmlops_item(planning, 2, sizes->count)]);
+        if (sources->items[dmlops_item(planning, role, sources->count)].tensor != -1) {
+            DMLOPS_EXTEND(planning, &places, &sources->items[dmlops_item(planning, role, sources->count)].layout);
+        } else {
+            dmlops_plan_int_64 made_1;
+            made_1.count = 0;
+            DMLOPS_APPEND(planning, &made_1, firsts->items[dmlops_item(planning, place, firsts->count)]);
+            DMLOPS_APPEND(planning, &made_1, dmlops_modulo(dmlops_plan_times(planning, head,
+                sizes->items[dmlops_item(planning, 1, sizes->count)]), INT64_C(4294967296)));
+            DMLOPS_APPEND(planning, &made_1, dmlops_modulo(head, INT64_C(4294967296)));
+            DMLOPS_APPEND(planning, &made_1, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+            DMLOPS_EXTEND(planning, &places, &made_1);
+        }
+        if (1 <= role && role <= 2) {
+            DMLOPS_EXTEND(planning, &places, &sources->items[dmlops_item(planning, dmlops_add(role, 4),
+                sources->count)].layout);
+        } else {
+            dmlops_plan_int_64 made_2;
+            made_2.count = 0;
+            DMLOPS_APPEND(planning, &made_2, (role == 0) ? op->attention.past : first_part);
+            DMLOPS_APPEND(planning, &made_2, 0);
+            DMLOPS_APPEND(planning, &made_2, 0);
+            DMLOPS_APPEND(planning, &made_2, 0);
+            DMLOPS_EXTEND(planning, &places, &made_2);
+        }
+    }
+    DMLOPS_EXTEND(planning, &places, &sources->items[dmlops_item(planning, dmlops_add(1, 8), sources->count)].layout);
+    DMLOPS_EXTEND(planning, &places, &sources->items[dmlops_item(planning, dmlops_add(2, 8), sources->count)].layout);
+    DMLOPS_COPY(result, &places);
+    return;
+}
+
+/* The macros of what attention reads and writes, whether a dispatch computes it or combines its parts. */
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Source_11* sources) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, 0, sources->count)].tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, 1, sources->count)].tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, 2, sources->count)].tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, 3, sources->count)].tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_BEFORE_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, dmlops_add(1, 4), sources->count)].tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, dmlops_add(2, 4), sources->count)].tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, dmlops_add(1, 8), sources->count)].tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, dmlops_add(2, 8), sources->count)].tensor, 1));
+}
+
 /* Of descriptions without attention. */
 DMLOPS_CALLED void dmlops_plan_no_split(dmlops_planning* planning, dmlops_plan_AttentionSplit* result) {
     (void)planning;
@@ -2404,30 +2597,35 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
     return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
 }
 
-/* The kernel that computes the pass, and how groups share it. */
-DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_AttentionSplit* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2,
-        kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)].count)];
-    int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
+/* The kernel that computes the pass, and how groups share it; `there` has a bit for each tensor that is present. */
+DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int64_t there, dmlops_plan_AttentionSplit* result) {
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    int64_t shared = op->attention.shared;
+    int64_t vector = dmlops_plan_floats_at_once(planning, &op->tensors);
+    const dmlops_plan_int_8 * query = &op->kept_sizes.items[dmlops_item(planning, attention->query,
+        op->kept_sizes.count)];
+    int64_t keys = op->kept_sizes.items[dmlops_item(planning, attention->key,
+        op->kept_sizes.count)].items[dmlops_item(planning, 2,
+        op->kept_sizes.items[dmlops_item(planning, attention->key, op->kept_sizes.count)].count)];
     int64_t depth = query->items[dmlops_item(planning, 3, query->count)];
-    int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
-        kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)].count)];
+    int64_t width = op->kept_sizes.items[dmlops_item(planning, attention->target,
+        op->kept_sizes.count)].items[dmlops_item(planning, 3,
+        op->kept_sizes.items[dmlops_item(planning, attention->target, op->kept_sizes.count)].count)];
     if ((vector > 1) && (dmlops_modulo(depth, vector) == 0) && (dmlops_modulo(width, vector) == 0)
         && (dmlops_max(depth, width) <= 512)) {
         int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && (vector == 8);
-        int is_stored = (views->key_stored.tensor != -1)
-            && tensors->items[dmlops_item(planning, views->key_stored.tensor, tensors->count)].is_present;
-        if (dmlops_plan_suits_few_queries(planning, query, keys, views->shared, is_cooperative, is_stored)) {
-            dmlops_plan_few_queries_split(planning, query, keys, width, dmlops_max(views->shared, 1), vector, result);
+        int is_stored = 0;
+        for (int64_t each_1 = 0; each_1 < shader->views.count; ++each_1) {
+            const dmlops_plan_View* view = &shader->views.items[each_1];
+            is_stored = is_stored || ((view->role == dmlops_add(1, 8)) && (((there >> view->tensor) & 1) == 1));
+        }
+        if (dmlops_plan_suits_few_queries(planning, query, keys, shared, is_cooperative, is_stored)) {
+            dmlops_plan_few_queries_split(planning, query, keys, width, dmlops_max(shared, 1), vector, result);
             return;
         }
         if (is_cooperative) {
-            dmlops_plan_cooperative_split(planning, query, keys, width, views->shared, result);
+            dmlops_plan_cooperative_split(planning, query, keys, width, shared, result);
             return;
         }
     }
@@ -2624,311 +2822,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     result->threads = dmlops_plan_times(planning, groups, split->threads);
     result->in_group = split->threads;
     return;
-}
-
-/* For an intermediate tensor that the pass accesses itself. */
-DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result) {
-    dmlops_plan_int_4 made_1;
-    made_1.count = 0;
-    DMLOPS_APPEND(planning, &made_1, 0);
-    DMLOPS_APPEND(planning, &made_1, 0);
-    DMLOPS_APPEND(planning, &made_1, 0);
-    DMLOPS_APPEND(planning, &made_1, 0);
-    result->tensor = -1;
-    DMLOPS_COPY(&result->layout, &made_1);
-    return;
-}
-
-/* For a pass that accesses intermediate tensors only. */
-DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result) {
-    dmlops_plan_Source none;
-    dmlops_plan_no_source(planning, &none);
-    result->query = none;
-    result->key = none;
-    result->value = none;
-    result->output = none;
-    result->key_before = none;
-    result->value_before = none;
-    result->begin = 0;
-    result->key_stored = none;
-    result->value_stored = none;
-    return;
-}
-
-/* Whether every entry of an intermediate tensor, in rows from number `begin` up to `end`, is in the view's tensor, and
-   within all limits. */
-DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view,
-    const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end) {
-    dmlops_plan_int_16 limits;
-    limits.count = 0;
-    DMLOPS_EXTEND(planning, &limits, &tensor->sizes);
-    DMLOPS_EXTEND(planning, &limits, &view->limits);
-    dmlops_plan_int_4 starts;
-    starts.count = 0;
-    DMLOPS_APPEND(planning, &starts, 0);
-    DMLOPS_APPEND(planning, &starts, 0);
-    DMLOPS_APPEND(planning, &starts, begin);
-    DMLOPS_APPEND(planning, &starts, 0);
-    dmlops_plan_int_4 ends;
-    ends.count = 0;
-    DMLOPS_APPEND(planning, &ends, sizes->items[dmlops_item(planning, 0, sizes->count)]);
-    DMLOPS_APPEND(planning, &ends, sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    DMLOPS_APPEND(planning, &ends, end);
-    DMLOPS_APPEND(planning, &ends, sizes->items[dmlops_item(planning, 3, sizes->count)]);
-    for (int64_t d = 0; d < limits.count; ++d) {
-        const int64_t limit = limits.items[d];
-        int64_t low = view->first.items[dmlops_item(planning, d, view->first.count)];
-        int64_t high = view->first.items[dmlops_item(planning, d, view->first.count)];
-        dmlops_plan_int_4 steps;
-        steps.count = 0;
-        DMLOPS_APPEND(planning, &steps, view->batch.items[dmlops_item(planning, d, view->batch.count)]);
-        DMLOPS_APPEND(planning, &steps, view->head.items[dmlops_item(planning, d, view->head.count)]);
-        DMLOPS_APPEND(planning, &steps, view->row.items[dmlops_item(planning, d, view->row.count)]);
-        DMLOPS_APPEND(planning, &steps, view->element.items[dmlops_item(planning, d, view->element.count)]);
-        for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
-            const int64_t start = starts.items[each_1];
-            const int64_t stop = ends.items[dmlops_item(planning, each_1, ends.count)];
-            const int64_t step = steps.items[dmlops_item(planning, each_1, steps.count)];
-            low = dmlops_add(low, dmlops_min(dmlops_multiply(start, step),
-                dmlops_multiply(dmlops_subtract(stop, 1), step)));
-            high = dmlops_add(high, dmlops_max(dmlops_multiply(start, step),
-                dmlops_multiply(dmlops_subtract(stop, 1), step)));
-        }
-        if ((low < 0) || (high >= limit)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* The tensor of a view, if it has all rows from number `begin` up to `end`, and these are whole vectors. `sizes` are
-   those of the intermediate tensor; its layout counts rows from the first of all. */
-DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin, int64_t end, int64_t vector,
-    dmlops_plan_Source* result) {
-    if ((view->tensor == -1) || (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0)) {
-        dmlops_plan_no_source(planning, result);
-        return;
-    }
-    const dmlops_plan_Tensor * tensor = &tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
-    if (!tensor->is_present || !dmlops_plan_is_inside(planning, view, tensor, sizes, begin, end)) {
-        dmlops_plan_no_source(planning, result);
-        return;
-    }
-    int64_t first = 0;
-    int64_t batch = 0;
-    int64_t head = 0;
-    int64_t row = 0;
-    int64_t element = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        first = dmlops_add(first, dmlops_multiply(view->first.items[dmlops_item(planning, d, view->first.count)],
-            stride));
-        batch = dmlops_add(batch, dmlops_multiply(view->batch.items[dmlops_item(planning, d, view->batch.count)],
-            stride));
-        head = dmlops_add(head, dmlops_multiply(view->head.items[dmlops_item(planning, d, view->head.count)], stride));
-        row = dmlops_add(row, dmlops_multiply(view->row.items[dmlops_item(planning, d, view->row.count)], stride));
-        element = dmlops_add(element, dmlops_multiply(view->element.items[dmlops_item(planning, d,
-            view->element.count)], stride));
-    }
-    dmlops_plan_int_4 starts;
-    starts.count = 0;
-    DMLOPS_APPEND(planning, &starts, dmlops_add(first, dmlops_multiply(begin, row)));
-    DMLOPS_APPEND(planning, &starts, (sizes->items[dmlops_item(planning, 0, sizes->count)] > 1) ? batch : 0);
-    DMLOPS_APPEND(planning, &starts, (sizes->items[dmlops_item(planning, 1, sizes->count)] > 1) ? head : 0);
-    DMLOPS_APPEND(planning, &starts, (dmlops_subtract(end, begin) > 1) ? row : 0);
-    for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
-        const int64_t start = starts.items[each_1];
-        if ((element != 1) || (dmlops_modulo(start, vector) != 0)) {
-            dmlops_plan_no_source(planning, result);
-            return;
-        }
-    }
-    starts.items[dmlops_item(planning, 0, starts.count)] = dmlops_modulo(first, INT64_C(4294967296));
-    starts.items[dmlops_item(planning, 3, starts.count)] = (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1)
-        ? row : 0;
-    result->tensor = view->tensor;
-    DMLOPS_COPY(&result->layout, &starts);
-    return;
-}
-
-/* The tensor of an output's view, if it holds nothing else. */
-DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_View* view,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector, dmlops_plan_Source* result) {
-    dmlops_plan_Source output;
-    dmlops_plan_source_of(planning, view, tensors, sizes, 0, sizes->items[dmlops_item(planning, 2, sizes->count)],
-        vector, &output);
-    if ((output.tensor != -1) && (dmlops_plan_element_count(planning,
-        &tensors->items[dmlops_item(planning, output.tensor,
-        tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
-        dmlops_plan_no_source(planning, result);
-        return;
-    }
-    *result = output;
-    return;
-}
-
-/* The number of rows, at most, in the tensor of a view of the first rows. */
-DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view,
-    const dmlops_plan_Tensor_16* tensors) {
-    if ((view->tensor == -1) || !tensors->items[dmlops_item(planning, view->tensor, tensors->count)].is_present
-        || (view->limits.count == 0)) {
-        return 0;
-    }
-    return view->limits.items[dmlops_item(planning, 0, view->limits.count)];
-}
-
-/* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four; none if
-   floats have several types. Keys and values of the past are read in place if the new ones are, too, and if it
-   `stores`, all may be stored on the way. */
-DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors,
-    const dmlops_plan_int_8_16* kept_sizes, int64_t vector, int stores, dmlops_plan_Sources* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    const dmlops_plan_int_8 * target = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
-    const dmlops_plan_int_8 * keys = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
-    const dmlops_plan_int_8 * values = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    dmlops_plan_Sources found;
-    dmlops_plan_no_sources(planning, &found);
-    dmlops_plan_Source none;
-    dmlops_plan_no_source(planning, &none);
-    int64_t rows = keys->items[dmlops_item(planning, 2, keys->count)];
-    if (vector == 1) {
-        *result = found;
-        return;
-    }
-    int64_t past = dmlops_min(dmlops_min(dmlops_plan_rows_before(planning, &views->key_before, tensors),
-        dmlops_plan_rows_before(planning, &views->value_before, tensors)), rows);
-    dmlops_plan_Source key;
-    dmlops_plan_source_of(planning, &views->key, tensors, keys, past, rows, vector, &key);
-    dmlops_plan_Source value;
-    dmlops_plan_source_of(planning, &views->value, tensors, values, past, rows, vector, &value);
-    if (past > 0) {
-        dmlops_plan_Source key_before;
-        dmlops_plan_source_of(planning, &views->key_before, tensors, keys, 0, past, vector, &key_before);
-        dmlops_plan_Source value_before;
-        dmlops_plan_source_of(planning, &views->value_before, tensors, values, 0, past, vector, &value_before);
-        if (past == rows) {
-            key = key_before;
-            value = value_before;
-        } else {
-            if (dmlops_min(dmlops_min(dmlops_min(key.tensor, value.tensor), key_before.tensor),
-                value_before.tensor) == -1) {
-                key = none;
-                value = none;
-            } else {
-                dmlops_plan_Sources made_1;
-                made_1 = found;
-                made_1.key_before = key_before;
-                made_1.value_before = value_before;
-                made_1.begin = past;
-                found = made_1;
-            }
-        }
-    }
-    if (stores && (views->shared > 0)) {
-        dmlops_plan_Source made_2;
-        dmlops_plan_written_of(planning, &views->key_stored, tensors, keys, vector, &made_2);
-        dmlops_plan_Source made_3;
-        dmlops_plan_written_of(planning, &views->value_stored, tensors, values, vector, &made_3);
-        dmlops_plan_Sources made_4;
-        made_4 = found;
-        made_4.key_stored = made_2;
-        made_4.value_stored = made_3;
-        found = made_4;
-    }
-    dmlops_plan_Source made_5;
-    dmlops_plan_source_of(planning, &views->query, tensors, query, 0,
-        query->items[dmlops_item(planning, 2, query->count)], vector, &made_5);
-    dmlops_plan_Source made_6;
-    dmlops_plan_written_of(planning, &views->output, tensors, target, 4, &made_6);
-    *result = found;
-    result->query = made_5;
-    result->key = key;
-    result->value = value;
-    result->output = made_6;
-    return;
-}
-
-/* A tensor's layout in four words: that of its source, or in scratch, where it starts at word `first`. */
-DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source,
-    const dmlops_plan_int_8* sizes, int64_t first, dmlops_plan_int_4* result) {
-    if (source->tensor != -1) {
-        DMLOPS_COPY(result, &source->layout);
-        return;
-    }
-    int64_t head = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 3, sizes->count)],
-        sizes->items[dmlops_item(planning, 2, sizes->count)]);
-    result->count = 0;
-    DMLOPS_APPEND(planning, result, first);
-    DMLOPS_APPEND(planning, result, dmlops_modulo(dmlops_plan_times(planning, head,
-        sizes->items[dmlops_item(planning, 1, sizes->count)]), INT64_C(4294967296)));
-    DMLOPS_APPEND(planning, result, dmlops_modulo(head, INT64_C(4294967296)));
-    DMLOPS_APPEND(planning, result, sizes->items[dmlops_item(planning, 3, sizes->count)]);
-    return;
-}
-
-/* The layouts of queries, keys, values and the result, four words each. Each is followed by four more: after queries,
-   the number of the first row in the current keys and values; after these, the layouts of the rows before it; after
-   the result, the offset of partial results. At the end, the layouts of the stored keys and values. Intermediate
-   tensors start at the words `firsts` of scratch, partial results at `first_part`. */
-DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts,
-    int64_t first_part, dmlops_plan_int_64* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    const dmlops_plan_int_8 * key = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
-    const dmlops_plan_int_8 * value = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    dmlops_plan_int_64 places;
-    places.count = 0;
-    dmlops_plan_int_4 made_1;
-    dmlops_plan_place_of(planning, &sources->query, query,
-        firsts->items[dmlops_item(planning, attention->query, firsts->count)], &made_1);
-    DMLOPS_EXTEND(planning, &places, &made_1);
-    dmlops_plan_int_64 made_2;
-    made_2.count = 0;
-    DMLOPS_APPEND(planning, &made_2, sources->begin);
-    DMLOPS_APPEND(planning, &made_2, 0);
-    DMLOPS_APPEND(planning, &made_2, 0);
-    DMLOPS_APPEND(planning, &made_2, 0);
-    DMLOPS_EXTEND(planning, &places, &made_2);
-    dmlops_plan_int_4 made_3;
-    dmlops_plan_place_of(planning, &sources->key, key,
-        firsts->items[dmlops_item(planning, attention->key, firsts->count)], &made_3);
-    DMLOPS_EXTEND(planning, &places, &made_3);
-    DMLOPS_EXTEND(planning, &places, &sources->key_before.layout);
-    dmlops_plan_int_4 made_4;
-    dmlops_plan_place_of(planning, &sources->value, value,
-        firsts->items[dmlops_item(planning, attention->value, firsts->count)], &made_4);
-    DMLOPS_EXTEND(planning, &places, &made_4);
-    DMLOPS_EXTEND(planning, &places, &sources->value_before.layout);
-    dmlops_plan_int_4 made_5;
-    dmlops_plan_place_of(planning, &sources->output,
-        &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)],
-        firsts->items[dmlops_item(planning, attention->target, firsts->count)], &made_5);
-    DMLOPS_EXTEND(planning, &places, &made_5);
-    dmlops_plan_int_64 made_6;
-    made_6.count = 0;
-    DMLOPS_APPEND(planning, &made_6, first_part);
-    DMLOPS_APPEND(planning, &made_6, 0);
-    DMLOPS_APPEND(planning, &made_6, 0);
-    DMLOPS_APPEND(planning, &made_6, 0);
-    DMLOPS_EXTEND(planning, &places, &made_6);
-    DMLOPS_EXTEND(planning, &places, &sources->key_stored.layout);
-    DMLOPS_EXTEND(planning, &places, &sources->value_stored.layout);
-    DMLOPS_COPY(result, &places);
-    return;
-}
-
-/* The macros of what attention reads and writes, whether a dispatch computes it or combines its parts. */
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_IN"), dmlops_add(sources->output.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_BEFORE_IN"), dmlops_add(sources->key_before.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
 }
 
 /* Nanoseconds that the product takes, apart from what is the same for all tiles. */
@@ -5920,16 +5813,19 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
 /* All passes, if attention accesses these tensors of the description directly: it reads fewer intermediate ones, and
    other passes do not write what it writes. */
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
+    const dmlops_plan_Source_11* sources, dmlops_plan_Pass_32* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t read = dmlops_plan_bit_of(planning, &sources->query, attention->query)
-        | dmlops_plan_bit_of(planning, &sources->key, attention->key);
-    read = read | dmlops_plan_bit_of(planning, &sources->value, attention->value);
-    const dmlops_plan_Source * output = &sources->output;
-    const dmlops_plan_Source * key = &sources->key_stored;
-    const dmlops_plan_Source * value = &sources->value_stored;
-    int64_t written = (dmlops_plan_bit_of(planning, output, output->tensor)
-        | dmlops_plan_bit_of(planning, key, key->tensor)) | dmlops_plan_bit_of(planning, value, value->tensor);
+    const dmlops_plan_Source * output = &sources->items[dmlops_item(planning, 3, sources->count)];
+    int64_t read = dmlops_plan_bit_of(planning, &sources->items[dmlops_item(planning, 0, sources->count)],
+        attention->query) | dmlops_plan_bit_of(planning, &sources->items[dmlops_item(planning, 1, sources->count)],
+        attention->key);
+    read = read | dmlops_plan_bit_of(planning, &sources->items[dmlops_item(planning, 2, sources->count)],
+        attention->value);
+    int64_t written = dmlops_plan_bit_of(planning, output, output->tensor);
+    for (int64_t role = dmlops_add(1, 8); role < dmlops_add(3, 8); ++role) {
+        written = written | dmlops_plan_bit_of(planning, &sources->items[dmlops_item(planning, role, sources->count)],
+            sources->items[dmlops_item(planning, role, sources->count)].tensor);
+    }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
@@ -5976,8 +5872,8 @@ DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    dmlops_plan_Sources sources;
-    dmlops_plan_no_sources(planning, &sources);
+    dmlops_plan_Source_11 sources;
+    sources.count = 0;
     dmlops_plan_Pass_32 every;
     every.count = 0;
     for (int64_t place = 0; place < shader->passes.count; ++place) {
@@ -5991,18 +5887,15 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int64_t wanted = led;
     dmlops_plan_AttentionSplit split;
     dmlops_plan_no_split(planning, &split);
-    const dmlops_plan_AttentionViews * views = &op->attention;
-    const dmlops_plan_Tensor_16 * tensors = &op->tensors;
-    const dmlops_plan_int_8_16 * kept_sizes = &op->kept_sizes;
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
         dmlops_plan_AttentionSplit made_1;
-        dmlops_plan_split_attention(planning, attention, views, tensors, kept_sizes, &made_1);
+        dmlops_plan_split_attention(planning, op, shader, there, &made_1);
         split = made_1;
-        int stores = split.kernel == 1;
-        dmlops_plan_Sources made_2;
-        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, split.vector, stores, &made_2);
-        sources = made_2;
+        int stores = (split.kernel == 1) && (op->attention.shared > 0);
+        dmlops_plan_Source_11 made_2;
+        dmlops_plan_sources_of(planning, op, shader, there, split.vector, stores, &made_2);
+        DMLOPS_COPY(&sources, &made_2);
         dmlops_plan_Pass_32 made_3;
         dmlops_plan_passes_with(planning, shader, &sources, &made_3);
         DMLOPS_COPY(&every, &made_3);
@@ -6043,7 +5936,7 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     result->led = led;
     result->attends = attends;
     result->split = split;
-    result->sources = sources;
+    DMLOPS_COPY(&result->sources, &sources);
     result->separable = separable;
     return;
 }
@@ -6531,8 +6424,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     DMLOPS_EXTEND(planning, &scalars, &known->scalars);
     if (chosen.attends) {
         dmlops_plan_int_64 made_3;
-        dmlops_plan_places_of(planning, &shader->attention, &chosen.sources, &op->kept_sizes, &space.firsts,
-            space.words, &made_3);
+        dmlops_plan_places_of(planning, op, shader, &chosen.sources, &space.firsts, space.words, &made_3);
         DMLOPS_EXTEND(planning, &lists, &made_3);
     }
     if ((shader->kept.count > 0) || (shader->contraction.number != -1)) {
@@ -7890,6 +7782,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -7961,6 +7854,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -8187,6 +8081,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -8284,6 +8179,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -8437,6 +8333,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -8495,6 +8392,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 0, 1, 0, 2, 0, 2, 1, 1},
     {0, NULL},
     {0, NULL},
@@ -8578,6 +8476,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 0, 1, 0, 2, 0, 2, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -8746,6 +8645,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, 0, 3, 1},
     {2, 1, 0, 3},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -8850,6 +8750,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -8915,6 +8816,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 0, 1, 0, 0, 2, 2, 12, 3},
     {0, NULL},
     {0, NULL},
@@ -8959,6 +8861,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9018,6 +8921,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9099,6 +9003,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9137,6 +9042,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9184,6 +9090,7 @@ static const dmlops_plan_DefinitionShader dmlops_split_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9218,6 +9125,7 @@ static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9257,6 +9165,7 @@ static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9311,6 +9220,7 @@ static const dmlops_plan_DefinitionShader dmlops_value_scale_2d_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9354,6 +9264,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
@@ -9401,6 +9312,7 @@ static const dmlops_plan_DefinitionShader dmlops_gather_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9446,6 +9358,7 @@ static const dmlops_plan_DefinitionShader dmlops_space_to_depth_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9498,6 +9411,7 @@ static const dmlops_plan_DefinitionShader dmlops_tile_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9543,6 +9457,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 5, 31, 0, 32, 0, 0, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -9582,6 +9497,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 0, 7, 0, 8, 0, 4, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -9629,6 +9545,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -9698,6 +9615,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
@@ -9765,6 +9683,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
@@ -9846,6 +9765,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
@@ -10057,6 +9977,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10090,6 +10011,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10138,6 +10060,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10191,6 +10114,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10224,6 +10148,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10276,6 +10201,7 @@ static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10318,6 +10244,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
@@ -10383,6 +10310,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10415,6 +10343,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10468,6 +10397,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10501,6 +10431,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_sequence_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10650,6 +10581,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10705,6 +10637,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10758,6 +10691,7 @@ static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10848,6 +10782,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
@@ -10893,6 +10828,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -10955,6 +10891,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11032,6 +10969,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, 0, 4, 2},
     {2, 2, 0, 4},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11123,6 +11061,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, 0, 9, 3},
     {2, 3, 0, 9},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11320,6 +11259,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11372,6 +11312,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11444,6 +11385,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
@@ -11492,6 +11434,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11534,6 +11477,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 5, 31, 16, 224, 0, 0, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -11576,6 +11520,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 0, 1, 0, 0, 2, 2, 2, 3},
     {0, NULL},
     {0, NULL},
@@ -11630,6 +11575,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11760,6 +11706,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11829,6 +11776,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 0, 31, 0, 32, 192, 2, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -11870,6 +11818,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -11910,6 +11859,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 0, 1, 0, 2, 12, 2, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -11987,6 +11937,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12082,6 +12033,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {0, 0, 15, 0, 16, 96, 4, 1, 0},
     {0, NULL},
     {0, NULL},
@@ -12338,6 +12290,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12366,6 +12319,7 @@ static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"};
 static const int64_t dmlops_multihead_attention_divisors[] = {29, 30};
 static const char* const dmlops_multihead_attention_bounds[] = {"IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
+static const dmlops_plan_View dmlops_multihead_attention_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {3, 11, 0, 2220}, {1, 1, 64, 2220}, {1, 3, 64, 567579}, {1, 4, 64, 567563}, {1, 5, 64, 567579}, {5, 9, 64, 35243}, {9, 12, 0, 35243}, {2, 2, 64, 2220}, {2, 4, 64, 567579}, {2, 5, 64, 567595}, {6, 10, 64, 35243}, {10, 13, 0, 35243}};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
@@ -12381,6 +12335,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3},
+    {15, dmlops_multihead_attention_views},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12452,17 +12407,10 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
     DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
     DMLOPS_LET_LIST, 1 /* HeadCount */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_SLOT(19) /* QueryEntry3 */,
-    /* Key2: [Key] */
-    DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
-    DMLOPS_LET_LIST, 2 /* Key2 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(22) /* Key */,
     /* HeadCount2: [HeadCount, Value] */
     DMLOPS_NEED, 7, DMLOPS_PLACE(139) /* Value */,
-    DMLOPS_LET_LIST, 3 /* HeadCount2 */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+    DMLOPS_LET_LIST, 2 /* HeadCount2 */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_SLOT(23) /* Value */,
-    /* min: [min(PastKey, PastKey)] */
-    DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
-    DMLOPS_LET_LIST, 4 /* min */, DMLOPS_ITEMS, 1, DMLOPS_MIN, DMLOPS_SLOT(21) /* PastKey */,
-        DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
     DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
     DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
@@ -12478,14 +12426,14 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(18) /* QueryEntry2 */, DMLOPS_SLOT(23) /* Value */,
     DMLOPS_NEED, 8, DMLOPS_PLACE(175) /* HeadCount */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_NEED, 9, DMLOPS_PLACE(186) /* Key2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SLOT(22) /* Key */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_NEED, 10, DMLOPS_PLACE(195) /* HeadCount2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
+    DMLOPS_NEED, 9, DMLOPS_PLACE(186) /* HeadCount2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
@@ -12505,193 +12453,9 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.past), DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount),
         DMLOPS_UINT, DMLOPS_AT(HeadCount),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(BiasTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor),
-        DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(3),
-        DMLOPS_SMALL(5),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.first), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.batch), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.head), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_DIVIDE,
-        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_SIZES, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(2), DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.row), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.element), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-        DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(BiasTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(3),
-        DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_SMALL(5),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.first), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(KeyTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-        DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_ITEMS, 5,
-        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
-        DMLOPS_SLOT(21) /* PastKey */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
-        DMLOPS_SLOT(21) /* PastKey */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.batch), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(KeyTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.head), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(KeyTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(19) /* QueryEntry3 */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1,
-        DMLOPS_SMALL(0), DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.row), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor),
-        DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1), DMLOPS_JOIN, DMLOPS_ITEMS, 5,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1,
-        DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.element), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(KeyTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_LIST, 2,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(9), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(PastKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_NEED, 11, DMLOPS_PLACE(206) /* min */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.limits), DMLOPS_LIST, 4,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_stored.tensor), DMLOPS_SMALL(12),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(BiasTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(2), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SMALL(4),
-        DMLOPS_SMALL(5),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.first), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-        DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_JOIN, DMLOPS_ITEMS, 5,
-        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
-        DMLOPS_SLOT(21) /* PastKey */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.batch), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.head), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 1, DMLOPS_SMALL(0), DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.row), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.element), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 2,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(10), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.first), DMLOPS_JOIN, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.batch), DMLOPS_JOIN, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.limits), DMLOPS_LIST, 4,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_stored.tensor), DMLOPS_SMALL(13),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.output.tensor), DMLOPS_SMALL(11),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SLOT(23) /* Value */, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.limits), DMLOPS_LIST, 3,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12714,6 +12478,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12770,6 +12535,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12857,6 +12623,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -12930,6 +12697,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13014,6 +12782,7 @@ static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "HEADS4"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {33, 34};
 static const char* const dmlops_multihead_attention1_bounds[] = {"IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
+static const dmlops_plan_View dmlops_multihead_attention1_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {3, 12, 0, 2220}, {1, 1, 2112, 2220}, {1, 3, 2112, 567579}, {1, 4, 2112, 567563}, {1, 5, 2112, 567579}, {5, 9, 2112, 35243}, {9, 13, 0, 35243}, {2, 2, 2112, 2220}, {2, 4, 2112, 567579}, {2, 5, 2112, 567595}, {6, 10, 2112, 35243}, {10, 14, 0, 35243}};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
@@ -13029,6 +12798,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3},
+    {15, dmlops_multihead_attention1_views},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13100,17 +12870,6 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SLOT(19) /* QueryEntry3 */, DMLOPS_SELECT,
         DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE, DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* QueryEntry3 */,
-    /* Key2: [Key] */
-    DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
-    DMLOPS_LET_LIST, 1 /* Key2 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(22) /* Key */,
-    /* QueryHeadCount: [QueryHeadCount, Value] */
-    DMLOPS_NEED, 7, DMLOPS_PLACE(152) /* Value */,
-    DMLOPS_LET_LIST, 2 /* QueryHeadCount */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
-        DMLOPS_SLOT(23) /* Value */,
-    /* min: [min(PastKey, PastKey)] */
-    DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
-    DMLOPS_LET_LIST, 3 /* min */, DMLOPS_ITEMS, 1, DMLOPS_MIN, DMLOPS_SLOT(21) /* PastKey */,
-        DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
     DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
     DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
@@ -13129,17 +12888,16 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(18) /* QueryEntry2 */, DMLOPS_SLOT(23) /* Value */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
         DMLOPS_SLOT(19) /* QueryEntry3 */,
-    DMLOPS_NEED, 8, DMLOPS_PLACE(188) /* Key2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SLOT(22) /* Key */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
         DMLOPS_SLOT(19) /* QueryEntry3 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
         DMLOPS_SLOT(23) /* Value */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
         DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-    DMLOPS_NEED, 9, DMLOPS_PLACE(197) /* QueryHeadCount */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_NEED, 6, DMLOPS_PLACE(96) /* Key */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(23) /* Value */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT,
         DMLOPS_SLOT(20) /* PastSequenceLengths */, DMLOPS_SLOT(22) /* Key */,
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
@@ -13167,198 +12925,9 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.past), DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT,
         DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(BiasTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor),
-        DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(3),
-        DMLOPS_SMALL(5),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.first), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.batch), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.head), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_DIVIDE,
-        DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_SIZES, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(2), DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_RANK, DMLOPS_AT(QueryTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.row), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.element), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-        DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(BiasTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor),
-        DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(3),
-        DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_SMALL(5),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.first), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(KeyTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-        DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_ITEMS, 5,
-        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
-        DMLOPS_SLOT(21) /* PastKey */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_JOIN,
-        DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
-        DMLOPS_SLOT(21) /* PastKey */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.batch), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(KeyTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.head), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(KeyTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(19) /* QueryEntry3 */, DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1,
-        DMLOPS_SMALL(0), DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.row), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor),
-        DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1), DMLOPS_JOIN, DMLOPS_ITEMS, 5,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1,
-        DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.element), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(KeyTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_LIST, 1,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(9), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(PastKeyTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_NEED, 10, DMLOPS_PLACE(208) /* min */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.limits), DMLOPS_LIST, 3,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_stored.tensor), DMLOPS_SMALL(13),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(BiasTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(2), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SMALL(4),
-        DMLOPS_SMALL(5),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.first), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-        DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_JOIN, DMLOPS_ITEMS, 5,
-        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
-        DMLOPS_SLOT(21) /* PastKey */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.batch), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.head), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_RANK, DMLOPS_AT(ValueTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0), DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.row), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.element), DMLOPS_CHOOSE, DMLOPS_GIVEN,
-        DMLOPS_AT(ValueTensor), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-        DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-        DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 1,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SELECT, DMLOPS_GIVEN,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(10), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.first), DMLOPS_JOIN, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.batch), DMLOPS_JOIN, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
-        4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
-        DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.limits), DMLOPS_LIST, 3,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_stored.tensor), DMLOPS_SMALL(14),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.output.tensor), DMLOPS_SMALL(12),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SLOT(23) /* Value */, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(0), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
-        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.limits), DMLOPS_LIST, 2,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13382,6 +12951,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13443,6 +13013,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
@@ -13496,6 +13067,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13557,6 +13129,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
+    {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
@@ -13928,7 +13501,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"diagonal_matrix1.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix1_shader, dmlops_diagonal_matrix1_members,
      dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_inputs, 0, 2, -1, -1, -1},
     {"multihead_attention.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention_shader, dmlops_multihead_attention_members,
-     dmlops_multihead_attention_tensors, dmlops_multihead_attention_inputs, 217, 14, -1, -1, -1},
+     dmlops_multihead_attention_tensors, dmlops_multihead_attention_inputs, 197, 14, -1, -1, -1},
     {"lp_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
      dmlops_lp_pooling1_tensors, dmlops_lp_pooling1_inputs, 0, 2, -1, -1, -1},
     {"average_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
@@ -13944,7 +13517,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization2_members,
      dmlops_mean_variance_normalization2_tensors, dmlops_mean_variance_normalization2_inputs, 0, 4, -1, -1, -1},
     {"multihead_attention1.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
-     dmlops_multihead_attention1_tensors, dmlops_multihead_attention1_inputs, 219, 15, -1, -1, -1},
+     dmlops_multihead_attention1_tensors, dmlops_multihead_attention1_inputs, 188, 15, -1, -1, -1},
     {"quantize.hlsl", dmlops_plan_with_Definition, &dmlops_quantize_shader, dmlops_quantize_members,
      dmlops_quantize_tensors, dmlops_quantize_inputs, 0, 4, -1, -1, -1},
     {"dequantize.hlsl", dmlops_plan_with_Definition, &dmlops_quantize_shader, dmlops_dequantize_members,

@@ -13,8 +13,8 @@ from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import (
+    Attention,
     AttentionPass,
-    AttentionViews,
     Definition,
     DefinitionShader,
     Intermediate,
@@ -49,6 +49,12 @@ SHADER = DefinitionShader(
         "IS_BOOLEAN",
     ],
     attention=AttentionPass(3, 0, 1, 2, 3),
+    views=[
+        View(0, 0, 64, 2220), View(0, 3, 64, 567563), View(0, 5, 64, 567563), View(3, 11, 0, 2220),
+        View(1, 1, 64, 2220), View(1, 3, 64, 567579), View(1, 4, 64, 567563), View(1, 5, 64, 567579),
+        View(5, 9, 64, 35243), View(9, 12, 0, 35243), View(2, 2, 64, 2220), View(2, 4, 64, 567579),
+        View(2, 5, 64, 567595), View(6, 10, 64, 35243), View(10, 13, 0, 35243),
+    ],
 )
 
 OPERANDS = [
@@ -72,11 +78,10 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    query_sizes = sizes_of(desc.QueryTensor)
     stacked_query_key_sizes = sizes_of(desc.StackedQueryKeyTensor)
     stacked_query_key_value_sizes = sizes_of(desc.StackedQueryKeyValueTensor)
     query = (
-        align(query_sizes, 3, 1)
+        align(sizes_of(desc.QueryTensor), 3, 1)
         if desc.QueryTensor is not None
         else (
             *stacked_query_key_sizes[:2],
@@ -94,12 +99,10 @@ def inputs(desc: Any, index: int) -> Definition:
     query_entry2 = entry(query, 1)
     query_entry3 = quotient(entry(query, 2), desc.HeadCount)
     past_key_sizes = sizes_of(desc.PastKeyTensor)
-    past_key_dimension_count = len(past_key_sizes)
-    past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
+    past_key = entry(past_key_sizes, len(past_key_sizes) - 2) if desc.PastKeyTensor is not None else 0
     key_sizes = sizes_of(desc.KeyTensor)
-    key_dimension_count = len(key_sizes)
     key = (
-        entry(key_sizes, key_dimension_count - 2)
+        entry(key_sizes, len(key_sizes) - 2)
         if desc.KeyTensor is not None
         else entry(sizes_of(desc.StackedKeyValueTensor), 1)
         if desc.StackedKeyValueTensor is not None
@@ -109,28 +112,20 @@ def inputs(desc: Any, index: int) -> Definition:
     )
     past_key2 = past_key + key
     value_sizes = sizes_of(desc.ValueTensor)
-    value_dimension_count = len(value_sizes)
     past_value_sizes = sizes_of(desc.PastValueTensor)
-    past_value_dimension_count = len(past_value_sizes)
     value = (
-        quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount)
+        quotient(entry(value_sizes, len(value_sizes) - 1), desc.HeadCount)
         if desc.ValueTensor is not None
         else query_entry3
         if desc.StackedKeyValueTensor is not None or desc.StackedQueryKeyValueTensor is not None
-        else entry(past_value_sizes, past_value_dimension_count - 1)
+        else entry(past_value_sizes, len(past_value_sizes) - 1)
         if desc.PastValueTensor is not None
         else query_entry3
     )
     head_count = (desc.HeadCount, query_entry3)
-    key2 = (key,)
     head_count2 = (desc.HeadCount, value)
     head_count3 = quotient(desc.HeadCount, desc.HeadCount)
     mask_sizes = sizes_of(desc.MaskTensor)
-    query_dimension_count = len(query_sizes)
-    min_ = (min(past_key, past_key),)
-    output_present_key_dimension_count = len(sizes_of(desc.OutputPresentKeyTensor))
-    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
-    output_dimension_count = len(desc.OutputTensor.Sizes)
     return Definition(
         tensors=tensors,
         kept_sizes=[
@@ -140,7 +135,7 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((query_entry, desc.HeadCount, query_entry2, value)),
         ],
         lists=[
-            limited(head_count), limited(key2), limited(head_count), limited(head_count2),
+            limited(head_count), limited((key,)), limited(head_count), limited(head_count2),
             limited((desc.HeadCount, head_count3)), limited(head_count2),
         ],
         numbers=[
@@ -154,138 +149,7 @@ def inputs(desc: Any, index: int) -> Definition:
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
         ],
-        attention=AttentionViews(
-            query=View(
-                tensor=-1
-                if desc.BiasTensor is not None
-                else 0
-                if desc.QueryTensor is not None
-                else 3
-                if desc.StackedQueryKeyTensor is not None
-                else 5,
-                first=align((0, 0, 0), query_dimension_count, 0)
-                if desc.QueryTensor is not None
-                else (0, 0, 0, 0, 0),
-                batch=align((1, 0, 0), query_dimension_count, 0)
-                if desc.QueryTensor is not None
-                else (1, 0, 0, 0, 0),
-                head=align(
-                    (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.HeadCount)),
-                    query_dimension_count, 0,
-                )
-                if desc.QueryTensor is not None
-                else (0, 0, 1, 0, 0),
-                row=align((0, 1, 0), query_dimension_count, 0)
-                if desc.QueryTensor is not None
-                else (0, 1, 0, 0, 0),
-                element=align((0, 0, 1), query_dimension_count, 0)
-                if desc.QueryTensor is not None
-                else (0, 0, 0, 0, 1),
-                limits=(),
-            ),
-            key=View(
-                tensor=-1
-                if desc.BiasTensor is not None
-                else 1
-                if desc.KeyTensor is not None
-                else 3
-                if desc.StackedQueryKeyTensor is not None
-                else 4
-                if desc.StackedKeyValueTensor is not None
-                else 5,
-                first=(*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key)
-                if desc.KeyTensor is not None
-                else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
-                if desc.StackedQueryKeyTensor is not None
-                else (0, 0 - past_key, 0, 0, 0, 0 - past_key)
-                if desc.StackedKeyValueTensor is not None
-                else (0, 0 - past_key, 0, 1, 0, 0 - past_key),
-                batch=(*align((1, 0, 0), key_dimension_count, 0), 0)
-                if desc.KeyTensor is not None
-                else (1, 0, 0, 0, 0, 0),
-                head=(*align((0, 0, query_entry3), key_dimension_count, 0), 0)
-                if desc.KeyTensor is not None
-                else (0, 0, 1, 0, 0, 0),
-                row=(*align((0, 1, 0), key_dimension_count, 0), 1)
-                if desc.KeyTensor is not None
-                else (0, 1, 0, 0, 0, 1),
-                element=(*align((0, 0, 1), key_dimension_count, 0), 0)
-                if desc.KeyTensor is not None
-                else (0, 0, 0, 0, 1, 0),
-                limits=key2,
-            ),
-            value=View(
-                tensor=-1
-                if desc.BiasTensor is not None
-                else 2
-                if desc.ValueTensor is not None
-                else 4
-                if desc.StackedKeyValueTensor is not None
-                else 5,
-                first=(*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key)
-                if desc.ValueTensor is not None
-                else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
-                if desc.StackedKeyValueTensor is not None
-                else (0, 0 - past_key, 0, 2, 0, 0 - past_key),
-                batch=(*align((1, 0, 0), value_dimension_count, 0), 0)
-                if desc.ValueTensor is not None
-                else (1, 0, 0, 0, 0, 0),
-                head=(
-                    *align(
-                        (0, 0, quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount)),
-                        value_dimension_count, 0,
-                    ),
-                    0,
-                )
-                if desc.ValueTensor is not None
-                else (0, 0, 1, 0, 0, 0),
-                row=(*align((0, 1, 0), value_dimension_count, 0), 1)
-                if desc.ValueTensor is not None
-                else (0, 1, 0, 0, 0, 1),
-                element=(*align((0, 0, 1), value_dimension_count, 0), 0)
-                if desc.ValueTensor is not None
-                else (0, 0, 0, 0, 1, 0),
-                limits=key2,
-            ),
-            output=View(
-                tensor=11, first=(*align((0, 0, 0), output_dimension_count, 0), 0, 0),
-                batch=(*align((1, 0, 0), output_dimension_count, 0), 0, 0),
-                head=(*align((0, 0, value), output_dimension_count, 0), 1, 0),
-                row=(*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                element=(*align((0, 0, 1), output_dimension_count, 0), 0, 1), limits=head_count2,
-            ),
-            key_before=View(
-                tensor=9 if desc.PastKeyTensor is not None else -1,
-                first=(*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
-                batch=(*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
-                head=(*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
-                row=(*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
-                element=(*align((0, 0, 0, 1), past_key_dimension_count, 0), 0), limits=min_,
-            ),
-            value_before=View(
-                tensor=10 if desc.PastValueTensor is not None else -1,
-                first=(*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
-                batch=(*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
-                head=(*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
-                row=(*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
-                element=(*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), limits=min_,
-            ),
-            key_stored=View(
-                tensor=12, first=align((0, 0, 0, 0), output_present_key_dimension_count, 0),
-                batch=align((1, 0, 0, 0), output_present_key_dimension_count, 0),
-                head=align((0, 1, 0, 0), output_present_key_dimension_count, 0),
-                row=align((0, 0, 1, 0), output_present_key_dimension_count, 0),
-                element=align((0, 0, 0, 1), output_present_key_dimension_count, 0), limits=(),
-            ),
-            value_stored=View(
-                tensor=13, first=align((0, 0, 0, 0), output_present_value_dimension_count, 0),
-                batch=align((1, 0, 0, 0), output_present_value_dimension_count, 0),
-                head=align((0, 1, 0, 0), output_present_value_dimension_count, 0),
-                row=align((0, 0, 1, 0), output_present_value_dimension_count, 0),
-                element=align((0, 0, 0, 1), output_present_value_dimension_count, 0), limits=(),
-            ),
-            shared=head_count3,
-        ),
+        attention=Attention(past=past_key, shared=head_count3),
     )
 
 

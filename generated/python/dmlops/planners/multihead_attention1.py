@@ -13,8 +13,8 @@ from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import (
+    Attention,
     AttentionPass,
-    AttentionViews,
     Definition,
     DefinitionShader,
     Intermediate,
@@ -52,6 +52,12 @@ SHADER = DefinitionShader(
         "IS_BOOLEAN",
     ],
     attention=AttentionPass(3, 0, 1, 2, 3),
+    views=[
+        View(0, 0, 64, 2220), View(0, 3, 64, 567563), View(0, 5, 64, 567563), View(3, 12, 0, 2220),
+        View(1, 1, 2112, 2220), View(1, 3, 2112, 567579), View(1, 4, 2112, 567563), View(1, 5, 2112, 567579),
+        View(5, 9, 2112, 35243), View(9, 13, 0, 35243), View(2, 2, 2112, 2220), View(2, 4, 2112, 567579),
+        View(2, 5, 2112, 567595), View(6, 10, 2112, 35243), View(10, 14, 0, 35243),
+    ],
 )
 
 OPERANDS = [
@@ -76,11 +82,10 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    query_sizes = sizes_of(desc.QueryTensor)
     stacked_query_key_sizes = sizes_of(desc.StackedQueryKeyTensor)
     stacked_query_key_value_sizes = sizes_of(desc.StackedQueryKeyValueTensor)
     query = (
-        align(query_sizes, 3, 1)
+        align(sizes_of(desc.QueryTensor), 3, 1)
         if desc.QueryTensor is not None
         else (
             *stacked_query_key_sizes[:2],
@@ -98,14 +103,11 @@ def inputs(desc: Any, index: int) -> Definition:
     query_entry2 = entry(query, 1)
     query_entry3 = quotient(entry(query, 2), desc.QueryHeadCount)
     output_present_key_sizes = sizes_of(desc.OutputPresentKeyTensor)
-    output_present_key_dimension_count = len(output_present_key_sizes)
     past_key_sizes = sizes_of(desc.PastKeyTensor)
-    past_key_dimension_count = len(past_key_sizes)
-    past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
+    past_key = entry(past_key_sizes, len(past_key_sizes) - 2) if desc.PastKeyTensor is not None else 0
     key_sizes = sizes_of(desc.KeyTensor)
-    key_dimension_count = len(key_sizes)
     key = (
-        entry(key_sizes, key_dimension_count - 2)
+        entry(key_sizes, len(key_sizes) - 2)
         if desc.KeyTensor is not None
         else entry(sizes_of(desc.StackedKeyValueTensor), 1)
         if desc.StackedKeyValueTensor is not None
@@ -114,31 +116,23 @@ def inputs(desc: Any, index: int) -> Definition:
         else 0
     )
     past_sequence_lengths = (
-        entry(output_present_key_sizes, output_present_key_dimension_count - 2)
+        entry(output_present_key_sizes, len(output_present_key_sizes) - 2)
         if desc.PastSequenceLengthsTensor is not None and desc.OutputPresentKeyTensor is not None
         else past_key + key
     )
     value_sizes = sizes_of(desc.ValueTensor)
-    value_dimension_count = len(value_sizes)
     past_value_sizes = sizes_of(desc.PastValueTensor)
-    past_value_dimension_count = len(past_value_sizes)
     value = (
-        quotient(entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount)
+        quotient(entry(value_sizes, len(value_sizes) - 1), desc.KeyValueHeadCount)
         if desc.ValueTensor is not None
         else query_entry3
         if desc.StackedKeyValueTensor is not None or desc.StackedQueryKeyValueTensor is not None
-        else entry(past_value_sizes, past_value_dimension_count - 1)
+        else entry(past_value_sizes, len(past_value_sizes) - 1)
         if desc.PastValueTensor is not None
         else query_entry3
     )
-    key2 = (key,)
     query_head_count = quotient(desc.QueryHeadCount, desc.KeyValueHeadCount)
-    query_head_count2 = (desc.QueryHeadCount, value)
     mask_sizes = sizes_of(desc.MaskTensor)
-    query_dimension_count = len(query_sizes)
-    min_ = (min(past_key, past_key),)
-    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
-    output_dimension_count = len(desc.OutputTensor.Sizes)
     return Definition(
         tensors=tensors,
         kept_sizes=[
@@ -148,9 +142,9 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((query_entry, desc.QueryHeadCount, query_entry2, value)),
         ],
         lists=[
-            limited((desc.QueryHeadCount, query_entry3)), limited(key2),
+            limited((desc.QueryHeadCount, query_entry3)), limited((key,)),
             limited((desc.KeyValueHeadCount, query_entry3)), limited((desc.KeyValueHeadCount, value)),
-            limited((desc.KeyValueHeadCount, query_head_count)), limited(query_head_count2),
+            limited((desc.KeyValueHeadCount, query_head_count)), limited((desc.QueryHeadCount, value)),
         ],
         numbers=[
             past_sequence_lengths - key, past_key, desc.QueryHeadCount * query_entry3,
@@ -158,7 +152,7 @@ def inputs(desc: Any, index: int) -> Definition:
             entry(mask_sizes, len(mask_sizes) - 1), past_sequence_lengths,
             bits(f.single(desc.MaskFilterValue)),
             (
-                entry(output_present_key_sizes, output_present_key_dimension_count - 2)
+                entry(output_present_key_sizes, len(output_present_key_sizes) - 2)
                 if desc.OutputPresentKeyTensor is not None
                 else past_key + key
             )
@@ -171,153 +165,7 @@ def inputs(desc: Any, index: int) -> Definition:
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
         ],
-        attention=AttentionViews(
-            query=View(
-                tensor=-1
-                if desc.BiasTensor is not None
-                else 0
-                if desc.QueryTensor is not None
-                else 3
-                if desc.StackedQueryKeyTensor is not None
-                else 5,
-                first=align((0, 0, 0), query_dimension_count, 0)
-                if desc.QueryTensor is not None
-                else (0, 0, 0, 0, 0),
-                batch=align((1, 0, 0), query_dimension_count, 0)
-                if desc.QueryTensor is not None
-                else (1, 0, 0, 0, 0),
-                head=align(
-                    (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
-                    query_dimension_count, 0,
-                )
-                if desc.QueryTensor is not None
-                else (0, 0, 1, 0, 0),
-                row=align((0, 1, 0), query_dimension_count, 0)
-                if desc.QueryTensor is not None
-                else (0, 1, 0, 0, 0),
-                element=align((0, 0, 1), query_dimension_count, 0)
-                if desc.QueryTensor is not None
-                else (0, 0, 0, 0, 1),
-                limits=(),
-            ),
-            key=View(
-                tensor=-1
-                if desc.PastSequenceLengthsTensor is not None
-                else -1
-                if desc.BiasTensor is not None
-                else 1
-                if desc.KeyTensor is not None
-                else 3
-                if desc.StackedQueryKeyTensor is not None
-                else 4
-                if desc.StackedKeyValueTensor is not None
-                else 5,
-                first=(*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key)
-                if desc.KeyTensor is not None
-                else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
-                if desc.StackedQueryKeyTensor is not None
-                else (0, 0 - past_key, 0, 0, 0, 0 - past_key)
-                if desc.StackedKeyValueTensor is not None
-                else (0, 0 - past_key, 0, 1, 0, 0 - past_key),
-                batch=(*align((1, 0, 0), key_dimension_count, 0), 0)
-                if desc.KeyTensor is not None
-                else (1, 0, 0, 0, 0, 0),
-                head=(*align((0, 0, query_entry3), key_dimension_count, 0), 0)
-                if desc.KeyTensor is not None
-                else (0, 0, 1, 0, 0, 0),
-                row=(*align((0, 1, 0), key_dimension_count, 0), 1)
-                if desc.KeyTensor is not None
-                else (0, 1, 0, 0, 0, 1),
-                element=(*align((0, 0, 1), key_dimension_count, 0), 0)
-                if desc.KeyTensor is not None
-                else (0, 0, 0, 0, 1, 0),
-                limits=key2,
-            ),
-            value=View(
-                tensor=-1
-                if desc.PastSequenceLengthsTensor is not None
-                else -1
-                if desc.BiasTensor is not None
-                else 2
-                if desc.ValueTensor is not None
-                else 4
-                if desc.StackedKeyValueTensor is not None
-                else 5,
-                first=(*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key)
-                if desc.ValueTensor is not None
-                else (0, 0 - past_key, 0, 1, 0, 0 - past_key)
-                if desc.StackedKeyValueTensor is not None
-                else (0, 0 - past_key, 0, 2, 0, 0 - past_key),
-                batch=(*align((1, 0, 0), value_dimension_count, 0), 0)
-                if desc.ValueTensor is not None
-                else (1, 0, 0, 0, 0, 0),
-                head=(
-                    *align(
-                        (
-                            0, 0,
-                            quotient(entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount),
-                        ),
-                        value_dimension_count, 0,
-                    ),
-                    0,
-                )
-                if desc.ValueTensor is not None
-                else (0, 0, 1, 0, 0, 0),
-                row=(*align((0, 1, 0), value_dimension_count, 0), 1)
-                if desc.ValueTensor is not None
-                else (0, 1, 0, 0, 0, 1),
-                element=(*align((0, 0, 1), value_dimension_count, 0), 0)
-                if desc.ValueTensor is not None
-                else (0, 0, 0, 0, 1, 0),
-                limits=key2,
-            ),
-            output=View(
-                tensor=12, first=(*align((0, 0, 0), output_dimension_count, 0), 0, 0),
-                batch=(*align((1, 0, 0), output_dimension_count, 0), 0, 0),
-                head=(*align((0, 0, value), output_dimension_count, 0), 1, 0),
-                row=(*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                element=(*align((0, 0, 1), output_dimension_count, 0), 0, 1), limits=query_head_count2,
-            ),
-            key_before=View(
-                tensor=-1
-                if desc.PastSequenceLengthsTensor is not None
-                else 9
-                if desc.PastKeyTensor is not None
-                else -1,
-                first=(*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
-                batch=(*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
-                head=(*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
-                row=(*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
-                element=(*align((0, 0, 0, 1), past_key_dimension_count, 0), 0), limits=min_,
-            ),
-            value_before=View(
-                tensor=-1
-                if desc.PastSequenceLengthsTensor is not None
-                else 10
-                if desc.PastValueTensor is not None
-                else -1,
-                first=(*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
-                batch=(*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
-                head=(*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
-                row=(*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
-                element=(*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), limits=min_,
-            ),
-            key_stored=View(
-                tensor=13, first=align((0, 0, 0, 0), output_present_key_dimension_count, 0),
-                batch=align((1, 0, 0, 0), output_present_key_dimension_count, 0),
-                head=align((0, 1, 0, 0), output_present_key_dimension_count, 0),
-                row=align((0, 0, 1, 0), output_present_key_dimension_count, 0),
-                element=align((0, 0, 0, 1), output_present_key_dimension_count, 0), limits=(),
-            ),
-            value_stored=View(
-                tensor=14, first=align((0, 0, 0, 0), output_present_value_dimension_count, 0),
-                batch=align((1, 0, 0, 0), output_present_value_dimension_count, 0),
-                head=align((0, 1, 0, 0), output_present_value_dimension_count, 0),
-                row=align((0, 0, 1, 0), output_present_value_dimension_count, 0),
-                element=align((0, 0, 0, 1), output_present_value_dimension_count, 0), limits=(),
-            ),
-            shared=query_head_count,
-        ),
+        attention=Attention(past=past_key, shared=query_head_count),
     )
 
 

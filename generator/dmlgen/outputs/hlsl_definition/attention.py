@@ -12,11 +12,16 @@ from dmlgen.outputs.hlsl_definition.form import Fields, FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
-from dmlgen.registry import Operator
+from dmlgen.registry import Intermediate, Operator
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.cases import written
-from dmlgen.schedules.views import NO_VIEW, View, view_before, view_in, view_of
+from dmlgen.schedules.views import View, views_in, views_of
 from dmlgen.sugar import conjunction, conjuncts
+
+ROLES = {
+    "query": 0, "key": 1, "value": 2, "output": 3, "key_before": 5, "value_before": 6, "key_stored": 9,
+    "value_stored": 10,
+}  # fmt: skip
+"""As in `plans/attention_sources.py`"""
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,8 @@ class AttentionPass(FormPass):
     `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
     (`ends`), whether a key below them counts, and by name, what these read that depends only on the batch.
     `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which the pass writes;
-    with "before", the first rows, where others follow; with "stored", outputs that contain nothing else.
-    `tensors` are all of them, by number."""
+    with "before", the first rows, where others follow, which are `past`; with "stored", outputs that contain
+    nothing else. `tensors` are all of them, by number."""
 
     target: Kept
     query: Kept
@@ -38,7 +43,8 @@ class AttentionPass(FormPass):
     ends: tuple[str, ...]
     counts: str
     of_batch: Mapping[str, str]
-    views: Mapping[str, View]
+    views_by_role: Mapping[str, Sequence[View]]
+    past: ir.Expr
     tensors: tuple[ShaderTensor, ...]
     field = "attention"
     template = "attention"
@@ -52,11 +58,16 @@ class AttentionPass(FormPass):
         return [{"number": self.number, **roles}]
 
     @property
+    def views(self) -> Sequence[Fields]:
+        return [
+            {"role": ROLES[role], "tensor": one.tensor, "without": one.without, "labels": one.labels}
+            for role, views in self.views_by_role.items()
+            for one in views
+        ]
+
+    @property
     def operands(self) -> Mapping[str, ir.Expr]:
-        found: dict[str, ir.Expr] = {"attention.shared": self.shared}
-        for role, view in self.views.items():
-            found |= {f"attention.{role}.{name}": part for name, part in vars(view).items()}
-        return found
+        return {"attention.past": self.past, "attention.shared": self.shared}
 
     @property
     def zeros(self) -> tuple[str, ...]:
@@ -64,8 +75,9 @@ class AttentionPass(FormPass):
 
     def accessed(self, *roles: str) -> Mapping[int, ShaderTensor]:
         """The tensors that the views of some roles, or of all, may be in, by the value of their macros."""
-        numbers = {number for role in roles or self.views for number in self.views[role].tensors}
-        return {number + 1: self.tensors[number] for number in sorted(numbers)}
+        views = (one for role in roles or self.views_by_role for one in self.views_by_role[role])
+        names = {one.tensor for one in views}
+        return {place: one for place, one in enumerate(self.tensors, 1) if one.member in names}
 
 
 def attention_pass(
@@ -83,30 +95,31 @@ def attention_pass(
         load: ir.Local(f"ofBatch{number}", ir.INT) for number, load in enumerate(of_batch)
     }
     assert operator.defines is not None
-    tensors = (*printer.inputs, *printer.outputs)
-    numbers = {one.member: number for number, one in enumerate(tensors) if one.member not in scored_by}
-    values = {one.name: written(one.value, {}) for one in operator.defines.tensors}
-    views = {"query": view_of(values[attention.query], numbers)}
-    for role, name in (("key", attention.key), ("value", attention.value)):
-        views[role] = view_of(values[name], numbers)
-        views[f"{role}_before"] = view_before(values[name], numbers)
-        views[f"{role}_stored"] = _view_in_output(operator, name, numbers)
-    is_only = _uses(operator, attention.target) == 1 and not operator.in_place
-    views["output"] = _view_in_output(operator, attention.target, numbers) if is_only else NO_VIEW
+    tensors = {one.name: one for one in operator.defines.tensors}
+    kept = {"query": attention.query, "key": attention.key, "value": attention.value}
+    query, key, value = (views_of(tensors[name]) for name in kept.values())
+    views = {"query": query.rows, "output": _in_outputs(operator, tensors[attention.target])}
+    if _uses(operator, attention.target) > 1 or operator.in_place:
+        del views["output"]
+    for role, found in (("key", key), ("value", value)):
+        if key.past == value.past:
+            views |= {role: found.rows, f"{role}_before": found.before}
+        views[f"{role}_stored"] = _in_outputs(operator, tensors[kept[role]])
     return AttentionPass(
         number=number,
         target=printer.kept[attention.target],
-        query=printer.kept[attention.query],
-        key=printer.kept[attention.key],
-        value=printer.kept[attention.value],
+        **{role: printer.kept[name] for role, name in kept.items()},
         head=printer.deciding(attention.head),
         shared=attention.shared,
         score=printer.value(ir.substitute(attention.score, named), False),
         ends=tuple(printer.deciding(end.right) for end in ends),
         counts=printer.deciding(ir.substitute(counts, named)),
         of_batch={printer.deciding(name): printer.deciding(load) for load, name in named.items()},
-        views=views,
-        tensors=tensors,
+        views_by_role={
+            role: () if {one.tensor for one in some} & scored_by else some for role, some in views.items()
+        },
+        past=key.past,
+        tensors=(*printer.inputs, *printer.outputs),
     )
 
 
@@ -129,11 +142,7 @@ def _uses(operator: Operator, kept: str) -> int:
     return sum(kept in {part.tensor for part in entries_of(one)} for one in values)
 
 
-def _view_in_output(operator: Operator, kept: str, numbers: Mapping[str, int]) -> View:
-    """The view of an intermediate tensor in an output that contains nothing else."""
+def _in_outputs(operator: Operator, tensor: Intermediate) -> Sequence[View]:
+    """The first output that contains an intermediate tensor and nothing else, if there is one."""
     assert operator.defines is not None
-    for output, value in operator.defines.outputs.items():
-        found = view_in(output, value, kept, numbers)
-        if found != NO_VIEW:
-            return found
-    return NO_VIEW
+    return [view for one in operator.defines.outputs.items() for view in views_in(*one, tensor)][:1]

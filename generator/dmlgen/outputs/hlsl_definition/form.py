@@ -63,6 +63,11 @@ class FormPass:
         return ()
 
     @property
+    def views(self) -> Sequence[Fields]:
+        """The entries of planners' `views`."""
+        return ()
+
+    @property
     def operands(self) -> Mapping[str, ir.Expr]:
         """The planner's operands, by the path below its `Definition`."""
         return {}

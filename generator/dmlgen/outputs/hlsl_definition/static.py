@@ -36,6 +36,7 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
         "bounds": [one.macro for one in constants.known("bound")],
         "writes_vectors": shader.writes_vectors,
         "activations": [one.value for one in shader.activations],
+        "views": [view for one in shader.forms for view in one.views],
         **{one.field: one.records for one in shader.forms},
     }
     return _static(plans, known, {name: place for some in (tensors, kept) for place, name in enumerate(some)})

@@ -8,13 +8,13 @@ combines their maxima, sums of weights and weighted sums, in a fixed order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
+from .attention_sources import KEY, STORED
 from .capabilities import Capability
-from .definition_types import AttentionPass, AttentionViews
+from .definition_types import Definition, DefinitionShader
 from .loops import ceil_div, power_below, times
-from .operands import NONE, WAVE, Sizes, Tensors, Threads
+from .operands import WAVE, Sizes, Tensors, Threads
 from .planning import Planning
 
 ATTENTION_MANY_ROWS = 64  # NVIDIA H200: 32 at 0.82
@@ -131,23 +131,19 @@ def floats_at_once(tensors: Tensors) -> int:
     return VECTOR_BITS // bits if bits == 16 or bits == 32 else 1
 
 
-def split_attention(
-    out: Planning,
-    attention: AttentionPass,
-    views: AttentionViews,
-    tensors: Tensors,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-) -> AttentionSplit:
-    """The kernel that computes the pass, and how groups share it."""
-    query, keys, vector = kept_sizes[attention.query], kept_sizes[attention.key][2], floats_at_once(tensors)
-    depth, width = query[3], kept_sizes[attention.target][3]
+def split_attention(out: Planning, op: Definition, shader: DefinitionShader, there: int) -> AttentionSplit:
+    """The kernel that computes the pass, and how groups share it; `there` has a bit for each tensor that is
+    present."""
+    attention, shared, vector = shader.attention, op.attention.shared, floats_at_once(op.tensors)
+    query, keys = op.kept_sizes[attention.query], op.kept_sizes[attention.key][2]
+    depth, width = query[3], op.kept_sizes[attention.target][3]
     if vector > 1 and depth % vector == 0 and width % vector == 0 and max(depth, width) <= WIDEST:
         is_cooperative = out.has(Capability.COOPERATIVE_MATRIX) and vector == 8
-        is_stored = views.key_stored.tensor != NONE and tensors[views.key_stored.tensor].is_present
-        if suits_few_queries(query, keys, views.shared, is_cooperative, is_stored):
-            return few_queries_split(query, keys, width, max(views.shared, 1), vector)
+        is_stored = any(view.role == KEY + STORED and there >> view.tensor & 1 == 1 for view in shader.views)
+        if suits_few_queries(query, keys, shared, is_cooperative, is_stored):
+            return few_queries_split(query, keys, width, max(shared, 1), vector)
         if is_cooperative:
-            return cooperative_split(query, keys, width, views.shared)
+            return cooperative_split(query, keys, width, shared)
     rows, threads, fours = ATTENTION_FEW_ROWS, ROW_THREADS, ceil_div(width, 4)
     is_narrow = 2 * ceil_div(fours, threads) <= MAX_BLOCKS
     if is_narrow and groups_of(query, 1, ATTENTION_MANY_ROWS) >= ATTENTION_GROUPS:

@@ -146,7 +146,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
         scalars.append(first_of_table)
     scalars.extend(known.scalars)
     if chosen.attends:
-        lists.extend(places_of(shader.attention, chosen.sources, op.kept_sizes, space.firsts, space.words))
+        lists.extend(places_of(op, shader, chosen.sources, space.firsts, space.words))
     if len(shader.kept) > 0 or shader.contraction.number != NONE:
         from_zeros = any(one.box != NONE for one in chosen.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))

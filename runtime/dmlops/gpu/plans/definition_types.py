@@ -89,6 +89,18 @@ class AttentionPass(NamedTuple):
     target: int = NONE
 
 
+class View(NamedTuple):
+    """Tensor `tensor` has the entries of an intermediate one of attention, which has a `role`
+    (`attention_sources.py`), unless one of the tensors `without` is present, which has a bit for each.
+    `labels` has four bits for each dimension, the last one's lowest: 8 to 11 if it is that of batches, heads,
+    rows or elements, 12 for elements of all heads, and less for the only coordinate along it."""
+
+    role: int
+    tensor: int
+    without: int
+    labels: int
+
+
 class SumsPass(NamedTuple):
     """The sums of pass `number`. There are `sums` for each element, all of products of `weights` and of the
     same other factor: tensors of the description by number, the latter in `tensor`, or NONE if it is an
@@ -145,7 +157,8 @@ class SparseSumPass(NamedTuple):
 class DefinitionShader(NamedTuple):
     """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
     further lists, of numbers that bound loops or select code, and faster passes to outputs and intermediate
-    tensors. Those of `sums` are the first of `passes`. `optional` has a bit for each tensor that may be
+    tensors. Those of `sums` are the first of `passes`. Of `views` with a role, the first one counts whose
+    tensor is present. `optional` has a bit for each tensor that may be
     absent, `sized` for each whose sizes are constants, `boxes` for each list of sizes of a box that is
     visited row by row. `divisors` are the lists that come with reciprocals, by number among all lists; those
     of tensors come first. `writes_vectors`: all passes follow the definition, where a thread may compute
@@ -165,6 +178,7 @@ class DefinitionShader(NamedTuple):
     sliding: SlidingPass = SlidingPass()
     contraction: ContractionPass = ContractionPass()
     attention: AttentionPass = AttentionPass()
+    views: Sequence[View] = ()
     rows: RowsPass = RowsPass()
     sums: Sequence[SumsPass] = ()
     separable: Sequence[SeparablePass] = ()
@@ -179,33 +193,11 @@ class Activation(NamedTuple):
     parameter1: int
 
 
-class View(NamedTuple):
-    """The location of an intermediate tensor's entries in another one, `tensor` by number, or NONE: the
-    coordinate of the first entry, and the steps from it along batch, head, row and element. Further numbers
-    may follow the coordinate, which must be in [0, `limits`) for all entries."""
+class Attention(NamedTuple):
+    """The rows of keys and values that are those of an earlier call, `past`, come first. `shared` adjacent
+    heads have the same keys and values, if that is known; else it is 0."""
 
-    tensor: int = 0
-    first: Sizes = ()
-    batch: Sizes = ()
-    head: Sizes = ()
-    row: Sizes = ()
-    element: Sizes = ()
-    limits: Sizes = ()
-
-
-class AttentionViews(NamedTuple):
-    """The tensors that represent queries, keys, values and the result, the first rows only of keys and
-    values, where others follow (`key_before`, `value_before`), and outputs that store all keys and values.
-    `shared` adjacent heads have the same keys and values, if that is known; else it is 0."""
-
-    query: View = View()
-    key: View = View()
-    value: View = View()
-    output: View = View()
-    key_before: View = View()
-    value_before: View = View()
-    key_stored: View = View()
-    value_stored: View = View()
+    past: int = 0
     shared: int = 0
 
 
@@ -242,7 +234,7 @@ class Definition(NamedTuple):
     movement: Movement = Movement()
     factors: Factors = Factors()
     window: Window = Window()
-    attention: AttentionViews = AttentionViews()
+    attention: Attention = Attention()
     rows: Rows = Rows()
     sums: Sizes = ()
     separable: Separable = Separable()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .attention import FEW_QUERIES, AttentionSplit, no_split, split_attention
-from .attention_sources import Source, Sources, no_sources, sources_of
+from .attention_sources import KEY, OUTPUT, QUERY, STORED, VALUE, Source, Sources, sources_of
 from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
@@ -75,11 +75,12 @@ def leading(passes: Passes, there: int) -> int:
 def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
     """All passes, if attention accesses these tensors of the description directly: it reads fewer
     intermediate ones, and other passes do not write what it writes."""
-    attention = shader.attention
-    read = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
-    read = read | bit_of(sources.value, attention.value)
-    output, key, value = sources.output, sources.key_stored, sources.value_stored
-    written = bit_of(output, output.tensor) | bit_of(key, key.tensor) | bit_of(value, value.tensor)
+    attention, output = shader.attention, sources[OUTPUT]
+    read = bit_of(sources[QUERY], attention.query) | bit_of(sources[KEY], attention.key)
+    read = read | bit_of(sources[VALUE], attention.value)
+    written = bit_of(output, output.tensor)
+    for role in range(KEY + STORED, OUTPUT + STORED):
+        written = written | bit_of(sources[role], sources[role].tensor)
     passes: Passes = []
     for one in shader.passes:
         if one.number == attention.number:
@@ -107,20 +108,20 @@ def shape_of_threads(sizes: Sizes, axis: int, elements: int) -> Eight:
 def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> PassSelection:
     """The passes that lead to outputs: attention without copies, and sums shared by groups, where these
     suit."""
-    attention, sources = shader.attention, no_sources()
+    attention = shader.attention
+    sources: Sources = []
     every: Passes = []
     for place, one in enumerate(shader.passes):  # those of sums come first
         if place >= len(shader.sums) or op.sums[place] == 1:
             every.append(one)
     there = present(op.tensors)
     led = leading(every, there)
-    wanted, split, views = led, no_split(), op.attention
-    tensors, kept_sizes = op.tensors, op.kept_sizes
+    wanted, split = led, no_split()
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
-        split = split_attention(out, attention, views, tensors, kept_sizes)
-        stores = split.kernel == FEW_QUERIES
-        sources = sources_of(attention, views, tensors, kept_sizes, split.vector, stores)
+        split = split_attention(out, op, shader, there)
+        stores = split.kernel == FEW_QUERIES and op.attention.shared > 0
+        sources = sources_of(op, shader, there, split.vector, stores)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
     separable = separable_place(op, shader)
