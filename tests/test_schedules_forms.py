@@ -590,6 +590,6 @@ def test_regions_add_up_selected_terms_and_have_a_vector_axis() -> None:
     assert {name: (list(form.tests), form.apart) for name, form in sums.items()} == {
         "ROI_ALIGN_GRAD": ([0, 2, 3], 1)
     }
-    found = {name: (one.output, one.tensor, one.axis, one.tensor_axis) for name, one in vectors.items()}
-    expected = ("OutputTensor", "InputTensor", 1, 1)
+    found = {name: (one.output, one.tensor, one.axis) for name, one in vectors.items()}
+    expected = ("OutputTensor", "InputTensor", 1)
     assert found == dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1", "ROI_POOLING"), expected)

@@ -6,7 +6,6 @@ A thread can then compute several of them at once, and determine only once where
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -22,43 +21,39 @@ from dmlgen.schedules.tensor_facts import TensorFacts
 @dataclass(frozen=True)
 class VectorAxis(FastForm):
     """An output of which a thread can compute several elements along dimension `axis`: each reads `tensor` at
-    its own coordinate along dimension `tensor_axis`, which is the same number in both (`schedules`)."""
+    its own coordinate along the dimension of the same number (`schedules`)."""
 
     output: str
     tensor: str
     axis: int
-    tensor_axis: int
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> VectorAxis | None:
-    """The dimension of the output of a definition along which threads can compute several elements."""
+    """The dimension of the output of a definition along which threads can compute several elements. Not the
+    last one: along that, threads read adjacent elements."""
     output, *others = defines.outputs
     if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
         return None
-    found = next(_axes(output, written(defines.outputs[output], {}), facts), None)
-    values = [*(one.value for one in defines.tensors), *_arguments(defines.outputs[output])]
-    return None if found is None or any(_reads(value, found.tensor) for value in values) else found
-
-
-def _axes(output: str, value: ir.Expr, facts: TensorFacts) -> Iterator[VectorAxis]:
-    """The dimensions along which elements read a tensor at coordinates that differ in one entry only. Not the
-    last one: along that, threads read adjacent elements."""
-    loads = [load for load in loads_of(value) if load.type == ir.FLOAT]
-    for tensor in dict.fromkeys(load.tensor for load in loads):
-        parts = {load: ir.joined_parts(load.coordinate) for load in loads if load.tensor == tensor}
-        firsts = [one.items if isinstance(one, ir.ListOf) else () for one, *_ in parts.values()]
-        is_fit = (
-            tensor.index is None and facts.is_certain(tensor.name) and _is_of_elements(value, tensor.name)
-        )
-        outer = range((facts.rank(output) or 0) - 1)
-        for axis, place in product(outer, range(min(map(len, firsts)))):
-            if is_fit and all(items[place] == ir.at(axis) for items in firsts):
-                others: dict[ir.Expr, ir.Expr] = {
-                    load: ir.ListOf((*items[:place], *items[place + 1 :], *rest))
-                    for (load, (_, *rest)), items in zip(parts.items(), firsts, strict=True)
-                }
-                if axis not in dimensions(ir.substitute(value, others)):
-                    yield VectorAxis(output, tensor.name, axis, place)
+    whole, value = defines.outputs[output], written(defines.outputs[output], {})
+    calls = [part for part in walk_through(whole) if isinstance(part, ir.Apply)]
+    elsewhere = [*(one.value for one in defines.tensors), *(one for call in calls for one in call.arguments)]
+    loads = [one for one in loads_of(value) if one.type == ir.FLOAT and facts.is_certain(one.tensor.name)]
+    names = dict.fromkeys(one.tensor.name for one in loads)
+    for tensor, axis in product(names, range((facts.rank(output) or 0) - 1)):
+        own = {one for one in loads if one.tensor.name == tensor}
+        rest: dict[ir.Expr, ir.Expr] = {}
+        for one in own:
+            match ir.joined_parts(one.coordinate):
+                case [ir.ListOf(items), *parts] if items[axis : axis + 1] == (ir.at(axis),):
+                    rest[one] = ir.ListOf((*items[:axis], *items[axis + 1 :], *parts))
+        if (
+            rest.keys() == own
+            and axis not in dimensions(ir.substitute(value, rest))
+            and _is_of_elements(value, tensor)
+            and not any(_reads(one, tensor) for one in elsewhere)
+        ):
+            return VectorAxis(output, tensor, axis)
+    return None
 
 
 def _is_of_elements(node: ir.Expr, tensor: str) -> bool:
@@ -77,12 +72,6 @@ def _is_of_elements(node: ir.Expr, tensor: str) -> bool:
             outer = [part for loop in loops for part in ir.children(loop)]
             return not any(_reads(one, tensor) for one in outer) and _is_of_elements(body, tensor)
     return False
-
-
-def _arguments(value: ir.Expr) -> list[ir.Expr]:
-    """The arguments of all functions that a value calls."""
-    calls = [part for part in walk_through(value) if isinstance(part, ir.Apply)]
-    return [argument for call in calls for argument in call.arguments]
 
 
 def _reads(node: ir.Expr, tensor: str) -> bool:
