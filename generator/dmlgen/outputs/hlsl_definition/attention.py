@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
-from dmlgen.outputs.hlsl_definition.form import Fields, FormPass
+from dmlgen.outputs.hlsl_definition.form import DataPass, record
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.registry import Intermediate, Operator
 from dmlgen.schedules.attention import Attention
@@ -24,66 +22,16 @@ ROLES = {
 """As in `plans/attention_sources.py`"""
 
 
-@dataclass(frozen=True)
-class AttentionPass(FormPass):
-    """The sources of a pass of attention, and as texts: the head of keys and values for that of a query at
-    `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
-    (`ends`), whether a key below them counts, and by name, what these read that depends only on the batch.
-    `views`: tensors in place of `query`, `key`, `value` and, as "output", `target`, which the pass writes;
-    with "before", the first rows, where others follow, which are `past`; with "stored", outputs that contain
-    nothing else. `tensors` are all of them, by number."""
+def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attention, number: int) -> DataPass:
+    """The pass of the intermediate tensor that is attention, with its number.
 
-    target: Kept
-    query: Kept
-    key: Kept
-    value: Kept
-    head: str
-    shared: ir.Expr
-    score: str
-    ends: tuple[str, ...]
-    counts: str
-    of_batch: Mapping[str, str]
-    views_by_role: Mapping[str, Sequence[View]]
-    past: ir.Expr
-    tensors: tuple[ShaderTensor, ...]
-    field = "attention"
-    template = "attention"
-    scratch = "Scratch"
-    lists = ("queryLayout", "keyLayout", "valueLayout", "outputLayout", "storedLayouts")
-    word = "ScratchWord(%s)"
-
-    @property
-    def records(self) -> Sequence[Fields]:
-        roles = {name: getattr(self, name).member for name in ("query", "key", "value", "target")}
-        return [{"number": self.number, **roles}]
-
-    @property
-    def views(self) -> Sequence[Fields]:
-        return [
-            {"role": ROLES[role], "tensor": one.tensor, "without": one.without, "labels": one.labels}
-            for role, views in self.views_by_role.items()
-            for one in views
-        ]
-
-    @property
-    def operands(self) -> Mapping[str, ir.Expr]:
-        return {"attention.past": self.past, "attention.shared": self.shared}
-
-    @property
-    def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE")
-
-    def accessed(self, *roles: str) -> Mapping[int, ShaderTensor]:
-        """The tensors that the views of some roles, or of all, may be in, by the value of their macros."""
-        views = (one for role in roles or self.views_by_role for one in self.views_by_role[role])
-        names = {one.tensor for one in views}
-        return {place: one for place, one in enumerate(self.tensors, 1) if one.member in names}
-
-
-def attention_pass(
-    printer: ShaderPrinter, operator: Operator, attention: Attention, number: int
-) -> AttentionPass:
-    """The pass of the intermediate tensor that is attention, with its number."""
+    It shows its sources, and as texts: the head of keys and values for that of a query at `at`, a score as a
+    function of the local `total`, the limits from which on a head's keys are masked (`ends`), whether a key
+    below them counts, and by name, what these read that depends only on the batch. Views are tensors in place
+    of `query`, `key`, `value` and, as "output", `target`, which the pass writes; with "before", the first
+    rows, where others follow, which are past; with "stored", outputs that contain nothing else. Those in
+    which some of them, or all, may be are `accessed`, by the value of their macros.
+    """
     tests = conjuncts(attention.counts)
     ends = [test for test in tests if _is_end(test)]
     counts = conjunction(test for test in tests if test not in ends) or ir.Number(True, ir.BOOL)
@@ -98,28 +46,46 @@ def attention_pass(
     tensors = {one.name: one for one in operator.defines.tensors}
     kept = {"query": attention.query, "key": attention.key, "value": attention.value}
     query, key, value = (views_of(tensors[name]) for name in kept.values())
-    views = {"query": query.rows, "output": _in_outputs(operator, tensors[attention.target])}
+    views: dict[str, Sequence[View]] = {}
+    views |= {"query": query.rows, "output": _in_outputs(operator, tensors[attention.target])}
     if _uses(operator, attention.target) > 1 or operator.in_place:
         del views["output"]
     for role, found in (("key", key), ("value", value)):
         if key.past == value.past:
             views |= {role: found.rows, f"{role}_before": found.before}
         views[f"{role}_stored"] = _in_outputs(operator, tensors[kept[role]])
-    return AttentionPass(
-        number=number,
-        target=printer.kept[attention.target],
-        **{role: printer.kept[name] for role, name in kept.items()},
-        head=printer.deciding(attention.head),
-        shared=attention.shared,
-        score=printer.value(ir.substitute(attention.score, named), False),
-        ends=tuple(printer.deciding(end.right) for end in ends),
-        counts=printer.deciding(ir.substitute(counts, named)),
-        of_batch={printer.deciding(name): printer.deciding(load) for load, name in named.items()},
-        views_by_role={
-            role: () if {one.tensor for one in some} & scored_by else some for role, some in views.items()
+    views = {role: () if {one.tensor for one in some} & scored_by else some for role, some in views.items()}
+    shown = {role: printer.kept[name] for role, name in attention.roles.items()}
+
+    def accessed(*roles: str) -> Mapping[int, ShaderTensor]:
+        names = {one.tensor for role in roles or views for one in views[role]}
+        tensors = enumerate((*printer.inputs, *printer.outputs), 1)
+        return {place: one for place, one in tensors if one.member in names}
+
+    return DataPass(
+        number,
+        field="attention",
+        template="attention",
+        scratch="Scratch",
+        lists=("queryLayout", "keyLayout", "valueLayout", "outputLayout", "storedLayouts"),
+        word="ScratchWord(%s)",
+        zeros=("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE"),
+        records=[record(number, shown)],
+        views=[
+            {"role": ROLES[role], "tensor": one.tensor, "without": one.without, "labels": one.labels}
+            for role, some in views.items()
+            for one in some
+        ],
+        given={"attention.past": key.past, "attention.shared": attention.shared},
+        shown={
+            **shown,
+            "accessed": accessed,
+            "head": printer.deciding(attention.head),
+            "score": printer.value(ir.substitute(attention.score, named), False),
+            "ends": [printer.deciding(end.right) for end in ends],
+            "counts": printer.deciding(ir.substitute(counts, named)),
+            "of_batch": {printer.deciding(name): printer.deciding(load) for load, name in named.items()},
         },
-        past=key.past,
-        tensors=(*printer.inputs, *printer.outputs),
     )
 
 

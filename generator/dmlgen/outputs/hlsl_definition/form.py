@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
+from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.plans.params import Declaration
 
@@ -123,7 +124,10 @@ class DataPass(FormPass):
     shown: Mapping[str, Any]
     declared: Mapping[str, Sequence[Declaration]] | None = None
     params: str = FormPass.params
+    views: Sequence[Fields] = ()
+    lists: tuple[str, ...] = ()
     scalars: tuple[str, ...] = ()
+    word: str = ""
     zeros: tuple[str, ...] = ()
     scratch: str = ""
     in_float16: str = ""
@@ -149,7 +153,7 @@ class DataPass(FormPass):
         return f"PASS {'>=' if self.is_last else '=='} {self.number}"
 
 
-def record(number: int, tensors: Mapping[str, ShaderTensor | None], **more: int) -> Fields:
+def record(number: int, tensors: Mapping[str, ShaderTensor | Kept | None], **more: int) -> Fields:
     """The record of a pass for its planner, with tensors by role."""
     members = {role: "" if one is None else one.member for role, one in tensors.items()}
     return {"number": number, **members, **more}
