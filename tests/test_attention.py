@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,60 +65,66 @@ def ways(*names: str) -> Any:
     return pytest.mark.parametrize("way", names, indirect=True)
 
 
-def of_shapes(kind: str, shapes: Shapes, strides: Shapes | None = None, **members: Any) -> Any:
-    """An attention of tensors with these sizes, packed unless strides are given."""
-    of_integers = ("MaskTensor", "PastSequenceLengthsTensor")
-    tensors = {
-        name: TensorDesc("INT32" if name in of_integers else kind, sizes, Strides=(strides or {}).get(name))
-        for name, sizes in shapes.items()
-    }
-    usual = {"Scale": 0.3, "MaskFilterValue": -1e4, "MaskType": "NONE"}
-    make = dmlops.MultiheadAttention1 if "QueryHeadCount" in members else dmlops.MultiheadAttention
-    desc = make(**tensors, **{**usual, **members})
-    assert desc.validate("6.4") == []
-    return desc
-
-
-def attention(kind: str, sizes: tuple[int, ...]) -> Any:
-    """By batches, queries, keys, heads, elements of a key and of a value, and heads of keys, if these have a
-    number of their own."""
-    batches, queries, keys, heads, depth, width, *few = sizes
-    (groups,) = few or (heads,)
-    shapes = {
-        "QueryTensor": (batches, queries, heads * depth), "KeyTensor": (batches, keys, groups * depth),
-        "ValueTensor": (batches, keys, groups * width), "OutputTensor": (batches, queries, heads * width),
-    }  # fmt: skip
-    counts = {"QueryHeadCount": heads, "KeyValueHeadCount": groups} if few else {"HeadCount": heads}
-    return of_shapes(kind, shapes, Scale=depth**-0.5, **counts)
-
-
-NEW, BIAS, RELATIVE = "KeyTensor", "BiasTensor", "RelativePositionBiasTensor"
+BIAS, RELATIVE, LENGTHS = "BiasTensor", "RelativePositionBiasTensor", "PastSequenceLengthsTensor"
 PRESENT = ("OutputPresentKeyTensor", "OutputPresentValueTensor")
 
 
-def decoding(
-    kind: str, sizes: tuple[int, ...], given: tuple[str, ...] = (NEW,), strides: Shapes | None = None
-) -> Any:
-    """By batches, new tokens, keys of earlier calls, heads, heads of keys, and elements of a key and of a
-    value; `given` are optional tensors, among them the key, with which a value comes."""
-    batches, tokens, past, heads, groups, depth, width = sizes
-    whole = past + tokens * ("KeyTensor" in given)
-    shapes = {
-        "QueryTensor": (batches, tokens, heads * depth),
-        "KeyTensor": (batches, tokens, groups * depth),
-        "ValueTensor": (batches, tokens, groups * width),
-        "BiasTensor": (heads * depth + groups * (depth + width),),
-        "PastKeyTensor": (batches, groups, past, depth),
-        "PastValueTensor": (batches, groups, past, width),
-        "RelativePositionBiasTensor": (batches, heads, tokens, whole),
-        "OutputTensor": (batches, tokens, heads * width),
-        "OutputPresentKeyTensor": (batches, groups, whole, depth),
-        "OutputPresentValueTensor": (batches, groups, whole, width),
-    }
-    names = {"QueryTensor", "PastKeyTensor", "PastValueTensor", "OutputTensor", *given}
-    names |= {"ValueTensor"} if "KeyTensor" in given else set()
-    chosen = {name: shape for name, shape in shapes.items() if name in names}
-    return of_shapes(kind, chosen, strides, QueryHeadCount=heads, KeyValueHeadCount=groups)
+class Case(NamedTuple):
+    """Batches, queries, keys of this call, heads, elements of a key and of a value, and heads of keys, if
+    these have a number of their own; the dispatches that it takes; keys of earlier calls; optional tensors,
+    among them those of queries, keys and values together; strides; dimensions of size 1 in front; and the
+    keys that present tensors have room for, if not just all."""
+
+    sizes: tuple[int, ...]
+    dispatches: int = 1
+    past: int = 0
+    given: tuple[str, ...] = ()
+    strides: Shapes = MappingProxyType({})
+    leading: Mapping[str, int] = MappingProxyType({})
+    room: int = 0
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        batches, queries, keys, heads, depth, width, *few = self.sizes
+        groups, whole = (few or [heads])[0], self.room or self.past + keys
+        every = {
+            "QueryTensor": (batches, queries, heads * depth),
+            "KeyTensor": (batches, keys, groups * depth),
+            "ValueTensor": (batches, keys, groups * width),
+            "StackedQueryKeyTensor": (batches, queries, heads, 2, depth),
+            "StackedKeyValueTensor": (batches, keys, heads, 2, depth),
+            "StackedQueryKeyValueTensor": (batches, queries, heads, 3, depth),
+            BIAS: (heads * depth + groups * (depth + width),),
+            "PastKeyTensor": (batches, groups, self.past, depth),
+            "PastValueTensor": (batches, groups, self.past, width),
+            LENGTHS: (batches,),
+            RELATIVE: (batches, heads, queries, whole),
+            "OutputTensor": (batches, queries, heads * width),
+            PRESENT[0]: (batches, groups, whole, depth),
+            PRESENT[1]: (batches, groups, whole, width),
+        }
+        stacked = "".join(name for name in self.given if name.startswith("Stacked"))
+        alone = [f"{one}Tensor" for one in ("Query", "Key", "Value") if one not in stacked]
+        names = {*self.given, *alone, "PastKeyTensor", "PastValueTensor", "OutputTensor"}
+        found = {name: one for name, one in every.items() if name in names and 0 not in one}
+        return {name: (1,) * self.leading.get(name, 0) + one for name, one in found.items()}
+
+    def described(self, kind: str) -> Any:
+        heads, depth, few = self.sizes[3], self.sizes[4], self.sizes[6:]
+        tensors = {
+            name: TensorDesc("INT32" if name == LENGTHS else kind, sizes, Strides=self.strides.get(name))
+            for name, sizes in self.shapes().items()
+        }
+        members = {"Scale": depth**-0.5, "MaskFilterValue": -1e4, "MaskType": "NONE", **tensors}
+        if few:
+            desc: Any = dmlops.MultiheadAttention1(QueryHeadCount=heads, KeyValueHeadCount=few[0], **members)
+        else:
+            desc = dmlops.MultiheadAttention(HeadCount=heads, **members)
+        assert desc.validate("6.4") == []
+        return desc
+
+
+def attention(kind: str, sizes: tuple[int, ...]) -> Any:
+    return Case(sizes).described(kind)
 
 
 def drawn(desc: Any) -> Arrays:
@@ -151,24 +158,21 @@ def kernel(way: Way, desc: Any) -> str:
     return "rows" if len(defines) == 1 else "definition"
 
 
-SIZES = {  # by kernels, as of `attention`
-    "definition": ((1, 1, 1, 1, 1, 1), (2, 31, 33, 3, 7, 9), (1, 33, 65, 2, 22, 34)),
+SIZES = {  # by kernels, as of `Case`
+    "definition": ((2, 31, 33, 3, 7, 9), (1, 33, 65, 2, 22, 34)),
     "rows": (
-        (1, 33, 65, 2, 24, 40), (2, 70, 130, 2, 64, 64), (1, 40, 64, 1, 16, 304), (130, 64, 65, 2, 16, 8),
-        (1, 40, 130, 2, 24, 192), (2, 37, 70, 1, 16, 136),  # more threads to a row
+        (1, 33, 65, 2, 24, 40), (1, 40, 64, 1, 16, 304), (130, 64, 65, 2, 16, 8),
+        (1, 40, 130, 2, 24, 192),  # more threads to a row
         (1, 19, 35, 6, 8, 8, 2),
     ),
-    "few queries": (
-        (1, 1, 1, 1, 8, 8), (1, 1, 237, 2, 8, 8), (2, 1, 67, 3, 64, 64), (1, 2, 118, 1, 8, 512),
-    ),
+    "few queries": ((1, 1, 1, 1, 8, 8), (2, 1, 67, 3, 64, 64), (1, 2, 118, 1, 8, 512)),
     "parts": (
-        (1, 1, 300, 2, 128, 64), (2, 5, 301, 2, 64, 128), (1, 8, 258, 3, 16, 8), (1, 37, 270, 2, 16, 8),
-        (1, 3, 268, 2, 88, 152), (1, 3, 261, 1, 512, 8), (1, 1, 1500, 1, 8, 8),
-        (2, 1, 534, 6, 8, 8, 2), (2, 3, 534, 8, 8, 8, 1), (2, 1, 534, 5, 8, 8, 5), (2, 2, 534, 24, 8, 8, 2),
+        (2, 5, 301, 2, 64, 128), (1, 37, 270, 2, 16, 8), (1, 3, 268, 2, 88, 152), (1, 3, 261, 1, 512, 8),
+        (1, 1, 1500, 1, 8, 8), (2, 3, 534, 8, 8, 8, 1), (2, 1, 534, 5, 8, 8, 5), (2, 2, 534, 24, 8, 8, 2),
     ),
     "matrices": (
-        (1, 9, 1, 1, 8, 8), (2, 31, 33, 3, 24, 16), (1, 33, 65, 2, 64, 64), (1, 20, 70, 1, 16, 128),
-        (1, 19, 35, 6, 8, 8, 2), (35, 70, 17, 4, 8, 24),  # two blocks to a wave
+        (1, 9, 1, 1, 8, 8), (2, 31, 33, 3, 24, 16), (1, 20, 70, 1, 16, 128), (1, 19, 35, 6, 8, 8, 2),
+        (35, 70, 17, 4, 8, 24),  # two blocks to a wave
         (1, 20, 37, 2, 200, 168), (1, 33, 20, 1, 8, 264),  # slices of rows, one smaller or empty
     ),
 }  # fmt: skip
@@ -212,23 +216,20 @@ def test_which_kernel_takes_an_attention() -> None:
             assert (found[1], ", ".join(found[1:])) == (found[0], names), sizes
 
 
-@pytest.mark.parametrize(
-    ("sizes", "given", "is_left"),
-    [
-        ((3, 1, 90, 4, 2, 8, 8), (NEW,), True),
-        ((3, 1, 90, 6, 2, 8, 8), (NEW,), False),
-        ((3, 1, 90, 6, 2, 8, 8), (NEW, *PRESENT), True),
-        ((3, 2, 2048, 2, 2, 8, 8), (NEW,), False),
-        ((3, 2, 90, 2, 2, 8, 8), (NEW, *PRESENT), False),
-    ],
+LEFT = (  # one query of keys that no more than two heads share, or that are stored as well
+    (True, Case((3, 1, 1, 4, 8, 8, 2), past=90)),
+    (False, Case((3, 1, 1, 6, 8, 8, 2), past=90)),
+    (True, Case((3, 1, 1, 6, 8, 8, 2), past=90, given=PRESENT)),
+    (False, Case((3, 2, 2, 2, 8, 8, 2), past=2048)),
+    (False, Case((3, 2, 2, 2, 8, 8, 2), past=90, given=PRESENT)),
 )
-def test_which_decoding_is_left_to_ordinary_arithmetic(
-    sizes: tuple[int, ...], given: tuple[str, ...], is_left: bool
-) -> None:
-    """One query of keys that no more than two heads share, or that are stored as well."""
-    for kind, same in (("FLOAT16", is_left), ("FLOAT32", True)):
-        desc = decoding(kind, sizes, given)
-        assert (gpu.plan(desc, COOPERATIVE) == gpu.plan(desc)) == same
+
+
+def test_which_decoding_is_left_to_ordinary_arithmetic() -> None:
+    for is_left, case in LEFT:
+        for kind, same in (("FLOAT16", is_left), ("FLOAT32", True)):
+            desc = case.described(kind)
+            assert (gpu.plan(desc, COOPERATIVE) == gpu.plan(desc)) == same
 
 
 # Masks and special numbers.
@@ -252,24 +253,23 @@ def masks(batches: int, heads: int, queries: int, keys: int) -> list[tuple[str, 
 
 
 @pytest.mark.parametrize(
-    ("way", "make", "sizes"),
+    ("way", "case"),
     [
-        ("float32", attention, (2, 37, 70, 2, 8, 8)),
-        *((way, attention, (2, 3, 290, 2, 8, 8)) for way in ORDINARY),
-        *((way, attention, (2, 37, 70, 2, 8, 8)) for way in MATRICES),
-        *((way, decoding, (2, 3, 80, 6, 2, 8, 16)) for way in MATRICES),
+        ("float32", Case((2, 37, 70, 2, 8, 8))),
+        *((way, Case((2, 3, 290, 2, 8, 8))) for way in ORDINARY),
+        *((way, Case((2, 37, 70, 2, 8, 8))) for way in MATRICES),
+        *((way, Case((2, 3, 3, 6, 8, 16, 2), past=80)) for way in MATRICES),
     ],
     indirect=["way"],
 )
-def test_masks(
-    way: Way, make: Any, sizes: tuple[int, ...], device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_masks(way: Way, case: Case, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(4, 1, 16))
-    desc = make(way.kind, sizes)
-    keys = sizes[2] + (sizes[1] if make is decoding else 0)
-    for type_, mask, filtered in masks(2, sizes[3], sizes[1], keys):
+    batches, queries, keys, heads, *_ = case.sizes
+    for type_, mask, filtered in masks(batches, heads, queries, case.past + keys):
         tensor = TensorDesc("INT32", mask.shape)
-        masked = replace(desc, MaskTensor=tensor, MaskType=type_, MaskFilterValue=filtered)
+        masked = replace(
+            case.described(way.kind), MaskTensor=tensor, MaskType=type_, MaskFilterValue=filtered
+        )
         way.check(device, masked, {**drawn(masked), "MaskTensor": mask})
 
 
@@ -307,15 +307,8 @@ def test_infinities_and_nan_count_where_they_are_seen(
 def test_what_nothing_wrote_does_not_matter(way: Way, queries: int, past: int, device: Any) -> None:
     """Present tensors hold NaN and infinities beyond the keys of this call, in one batch in all of a part;
     heads share keys."""
-    batches, heads, groups, depth, room = 2, 4, 2, 8, 70
-    kept, part = (batches, groups, room, depth), (batches, queries, groups * depth)
-    shapes = {
-        "QueryTensor": (batches, queries, heads * depth), "KeyTensor": part, "ValueTensor": part,
-        "PastKeyTensor": kept, "PastValueTensor": kept, "PastSequenceLengthsTensor": (batches,),
-        "OutputTensor": (batches, queries, heads * depth),
-        "OutputPresentKeyTensor": kept, "OutputPresentValueTensor": kept,
-    }  # fmt: skip
-    desc = of_shapes(way.kind, shapes, QueryHeadCount=heads, KeyValueHeadCount=groups)
+    case = Case((2, queries, queries, 4, 8, 8, 2), past=70, room=70, given=(*PRESENT, LENGTHS))
+    desc = case.described(way.kind)
     arrays = drawn(desc)
     arrays["PastSequenceLengthsTensor"] = np.array([0, past], np.int32)
     for name in ("PastKeyTensor", "PastValueTensor"):
@@ -323,194 +316,122 @@ def test_what_nothing_wrote_does_not_matter(way: Way, queries: int, past: int, d
     assert np.isfinite(way.check(device, desc, arrays)["OutputTensor"]).all()
 
 
-@pytest.mark.parametrize("leading", [(), (1,)], ids=["four dimensions", "five"])
-def test_present_tensors_keep_what_they_held(leading: tuple[int, ...], device: Any) -> None:
+@pytest.mark.parametrize("leading", [0, 1], ids=["four dimensions", "five"])
+def test_present_tensors_keep_what_they_held(leading: int, device: Any) -> None:
     """Behind the keys of this call, and between these and the past where a length says that more came."""
-    batches, groups, room, depth, past = 2, 3, 9, 5, 4
-    whole, kept = (batches, 2, groups * depth), (*leading, batches, groups, room, depth)
-    shapes = {
-        **dict.fromkeys(("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor"), whole),
-        **dict.fromkeys(("PastKeyTensor", "PastValueTensor"), (*leading, batches, groups, past, depth)),
-        **dict.fromkeys(PRESENT, kept), "PastSequenceLengthsTensor": (batches,),
-    }  # fmt: skip
-    desc = of_shapes("FLOAT32", shapes, QueryHeadCount=groups, KeyValueHeadCount=groups)
+    past, new, groups, depth = 4, 2, 3, 5
+    five = dict.fromkeys(("PastKeyTensor", "PastValueTensor", *PRESENT), leading)
+    case = Case((2, new, new, 3, depth, depth, groups), 0, past, (*PRESENT, LENGTHS), {}, five, room=9)
+    desc, rng = case.described("FLOAT32"), np.random.default_rng(8)
     arrays = drawn(desc)
-    rng = np.random.default_rng(8)
-    arrays |= {name: rng.normal(0, 1, shapes[name]).astype("f4") for name in (*PRESENT, "OutputTensor")}
-    lengths = arrays["PastSequenceLengthsTensor"] = np.array([2, 6], np.int32)
+    for name in (*PRESENT, "OutputTensor"):
+        arrays[name] = rng.normal(0, 1, case.shapes()[name]).astype("f4")
+    lengths = arrays[LENGTHS] = np.array([2, 6], np.int32)
     contents = {name: array.view(np.uint8).ravel() for name, array in arrays.items()}
     after = dispatch_guarded(device, desc.OPERATOR, gpu.plan(desc, device.capabilities), contents)
     for one in ("Key", "Value"):
         name = f"OutputPresent{one}Tensor"
-        found = after[name][GUARD:-GUARD].view(np.float32).reshape(batches, groups, room, depth)
+        found = after[name][GUARD:-GUARD].view(np.float32).reshape(2, groups, case.room, depth)
         expected = arrays[name].reshape(found.shape).copy()
         for batch, length in enumerate(lengths):
             old = min(length, past)
-            first = arrays[f"Past{one}Tensor"].reshape(batches, groups, past, depth)
+            first = arrays[f"Past{one}Tensor"].reshape(2, groups, past, depth)
             expected[batch, :, :old] = first[batch, :, :old]
-            new = arrays[f"{one}Tensor"][batch].reshape(2, groups, depth).swapaxes(0, 1)
-            expected[batch, :, length : length + 2] = new
+            fresh = arrays[f"{one}Tensor"][batch].reshape(new, groups, depth).swapaxes(0, 1)
+            expected[batch, :, length : length + new] = fresh
         np.testing.assert_array_equal(found, expected, name)
 
 
-# Keys of earlier calls, and heads that share keys.
+# What is read and written in place.
 
-DECODING = {  # with the dispatches that it takes
-    "past and new keys": ((2, 1, 140, 3, 3, 64, 24), (NEW,), 2),
-    "past keys alone": ((1, 1, 120, 2, 2, 8, 16), (), 1),
-    "some new keys": ((2, 3, 254, 2, 2, 16, 8), (NEW, RELATIVE), 2),
-    "shared by heads": ((2, 2, 328, 8, 2, 16, 8), (NEW,), 2),
-    "present keys": ((2, 3, 268, 2, 2, 16, 8), (NEW, *PRESENT), 2),
-    "present keys, shared by many heads": ((1, 1, 40, 24, 2, 16, 8), (NEW, *PRESENT), 1),
-    "a present key": ((1, 1, 100, 2, 2, 16, 8), (NEW, PRESENT[0]), 1),
-    "a bias": ((2, 2, 268, 4, 2, 16, 8), (NEW, BIAS), 5),
-    "a bias, present keys": ((1, 1, 140, 2, 2, 64, 64), (NEW, BIAS, *PRESENT), 5),
+
+def apart(queries_or_keys: int, elements: int, gap: int) -> tuple[int, ...]:
+    """Strides of rows with so many elements between them."""
+    return (queries_or_keys * (elements + gap), elements + gap, 1)
+
+
+STACKED = "StackedQueryKeyTensor"
+DECODING = {
+    "past and new keys": Case((2, 1, 1, 3, 64, 24, 3), 2, 140),
+    "past keys alone": Case((1, 1, 0, 2, 8, 16, 2), 1, 120),
+    "some new keys": Case((2, 3, 3, 2, 16, 8, 2), 2, 254, (RELATIVE,)),
+    "shared by heads": Case((2, 2, 2, 8, 16, 8, 2), 2, 328),
+    "present keys": Case((2, 3, 3, 2, 16, 8, 2), 2, 268, PRESENT),
+    "present keys, shared by many heads": Case((1, 1, 1, 24, 16, 8, 2), 1, 40, PRESENT),
+    "a present key": Case((1, 1, 1, 2, 8, 8, 2), 1, 100, PRESENT[:1]),
+    "a bias, present keys": Case((1, 1, 1, 2, 64, 64, 2), 5, 140, (BIAS, *PRESENT)),
+    **{
+        f"{name} with gaps": Case((2, 2, 2, 2, 16, 16, 2), dispatches, 258, PRESENT, {name: strides})
+        for name, strides, dispatches in (
+            ("PastKeyTensor", (2 * 259 * 16, 259 * 16, 16, 1), 2),
+            ("PastValueTensor", (2 * 268 * 17, 268 * 17, 17, 1), 4),
+            ("KeyTensor", (99, 33, 1), 4),
+            (PRESENT[0], (2 * 270 * 24, 270 * 24, 24, 1), 2),
+            (PRESENT[1], (2 * 270 * 17, 270 * 17, 17, 1), 4),
+        )
+    },
 }
-MANY = {  # of queries
-    "past and new keys": ((2, 65, 270, 2, 2, 16, 8), (NEW,), 1),
-    "past keys alone": ((1, 68, 40, 2, 2, 8, 16), (), 1),
-    "shared by heads": ((1, 91, 33, 4, 2, 16, 16), (NEW, RELATIVE), 1),
-    "a bias": ((2, 73, 31, 2, 1, 16, 8), (NEW, BIAS), 4),
-    "present keys": ((1, 65, 40, 2, 2, 8, 8), (NEW, *PRESENT), 5),
+MANY = {  # queries
+    "past and new keys": Case((2, 65, 65, 2, 16, 8, 2), 1, 270),
+    "past keys alone": Case((1, 68, 0, 2, 8, 16, 2), 1, 40),
+    "shared by heads": Case((1, 91, 91, 4, 16, 16, 2), 1, 33, (RELATIVE,)),
+    "present keys": Case((1, 65, 65, 2, 8, 8, 2), 5, 40, PRESENT),
 }
 SHARING = {  # so that all queries of some heads are rows of one group of cooperative matrices
-    "one query": ((2, 1, 130, 6, 2, 16, 8), (NEW,), 1),
-    "more rows than a wave has": ((1, 5, 70, 8, 2, 8, 24), (NEW, RELATIVE), 1),
-    "a tile of rows and some": ((1, 7, 65, 30, 3, 8, 8), (NEW,), 1),
-    "wide": ((1, 3, 90, 9, 1, 136, 144), (), 1),
-    "masked": ((2, 3, 80, 6, 2, 8, 16), (NEW,), 1),
+    "one query": Case((2, 1, 1, 6, 16, 8, 2), 1, 130),
+    "more rows than a wave has": Case((1, 5, 5, 8, 8, 24, 2), 1, 70, (RELATIVE,)),
+    "a tile of rows and some": Case((1, 7, 7, 30, 8, 8, 3), 1, 65),
+    "wide": Case((1, 3, 3, 9, 136, 144, 1), 1, 90),
 }
-GAPS = {
-    name: ((2, 2, 258, 2, 2, 16, 16), (NEW, *PRESENT), dispatches, ((name, strides),))
-    for name, strides, dispatches in (
-        ("PastKeyTensor", (2 * 259 * 16, 259 * 16, 16, 1), 2),
-        ("PastValueTensor", (2 * 268 * 17, 268 * 17, 17, 1), 4),
-        ("KeyTensor", (99, 33, 1), 4),
-        (PRESENT[0], (2 * 270 * 24, 270 * 24, 24, 1), 2),
-        (PRESENT[1], (2 * 270 * 17, 270 * 17, 17, 1), 4),
-    )
-}
-OF_DECODING = [
-    (way, case)
+VIEWS = {
+    "of higher rank": Case(
+        (2, 19, 35, 3, 8, 16), leading={"QueryTensor": 1, "KeyTensor": 2, "OutputTensor": 2}
+    ),
+    "all stacked": Case((2, 19, 19, 3, 8, 8), given=("StackedQueryKeyValueTensor",)),
+    "queries and keys stacked": Case((2, 19, 19, 3, 8, 16), given=(STACKED,)),
+    "keys and values stacked": Case((2, 19, 35, 3, 8, 8), given=("StackedKeyValueTensor",)),
+    "with gaps": Case(
+        (2, 19, 35, 3, 8, 16),
+        strides={
+            "QueryTensor": apart(19, 24, 16), "KeyTensor": apart(35, 24, 8), "ValueTensor": (0, 48, 1),
+            "OutputTensor": apart(19, 48, 4),
+        },
+    ),
+    "with odd gaps": Case(
+        (2, 19, 35, 3, 8, 16), 3,
+        strides={
+            "QueryTensor": apart(19, 24, 1), "KeyTensor": apart(35, 24, 8), "OutputTensor": apart(19, 48, 3),
+        },
+    ),
+    "with elements apart": Case((2, 19, 35, 3, 8, 16), 2, strides={"ValueTensor": (35 * 96, 96, 2)}),
+    "with a bias": Case((2, 19, 35, 3, 8, 16), 4, given=(BIAS,)),
+    "stacked, with a bias": Case((2, 19, 19, 3, 8, 16), 4, given=(STACKED, BIAS)),
+    "with past keys": Case((2, 19, 35, 3, 8, 16), 1, 5),
+    "with past keys alone": Case((2, 19, 0, 3, 8, 16), 1, 5),
+    "with present keys": Case((2, 19, 35, 3, 8, 16), 5, given=PRESENT),
+}  # fmt: skip
+CASES = [*DECODING.values(), *MANY.values(), *SHARING.values(), *VIEWS.values()]
+IN_PLACE = [
+    pytest.param(way, case, id=f"{way}: {name}")
     for some, its_ways in (
-        (DECODING | GAPS, ORDINARY),
-        (MANY, (*ORDINARY, *MATRICES)),
-        (SHARING, MATRICES),
+        (DECODING, ORDINARY), (MANY, (*ORDINARY, *MATRICES)), (SHARING, MATRICES), (VIEWS, EACH),
     )
-    for case in some.values()
+    for name, case in some.items()
     for way in its_ways
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("way", "case"), OF_DECODING, indirect=["way"], ids=str)
-def test_keys_of_earlier_calls_are_read_where_they_are(way: Way, case: Any, device: Any) -> None:
-    sizes, given, dispatches, *strides = case
-    _, queries, past, heads, groups, _, _ = sizes
-    desc = decoding(way.kind, sizes, given, *map(dict, strides))
-    joins = way.in_parts and past + queries * (NEW in given) > 64
-    assert len(way.plan(desc).dispatches) == dispatches + joins
+@pytest.mark.parametrize(("way", "case"), IN_PLACE, indirect=["way"])
+def test_what_is_accessed_in_place(way: Way, case: Case, device: Any) -> None:
+    """As the number of dispatches shows, which is one more where parts of the keys are combined."""
+    desc = case.described(way.kind)
+    _, _, keys, heads, _, _, *few = case.sizes
+    joins = way.in_parts and case.past + keys > 64
+    assert len(way.plan(desc).dispatches) == case.dispatches + joins
     if way.cooperative:
-        shared = heads // groups if case in SHARING.values() else 1
+        shared = heads // few[0] if case in SHARING.values() else 1
         assert (multiplying(desc)["SHARED"], multiplying(desc)["KEYS_PER_SPLIT"] > 0) == (shared, joins)
     way.check(device, desc)
-
-
-# Views of tensors.
-
-BATCHES, QUERIES, KEYS, HEADS, DEPTH, WIDTH, PAST = 2, 19, 35, 3, 8, 16, 5
-QUERY, KEY, VALUE = (
-    (BATCHES, QUERIES, HEADS * DEPTH),
-    (BATCHES, KEYS, HEADS * DEPTH),
-    (BATCHES, KEYS, HEADS * WIDTH),
-)
-WIDE, NARROW = (BATCHES, QUERIES, HEADS * WIDTH), (BATCHES, QUERIES, HEADS * DEPTH)
-SEPARATE = {"QueryTensor": QUERY, "KeyTensor": KEY, "ValueTensor": VALUE, "OutputTensor": WIDE}
-STACKED = {
-    "all": {"StackedQueryKeyValueTensor": (BATCHES, QUERIES, HEADS, 3, DEPTH), "OutputTensor": NARROW},
-    "queries and keys": {
-        "StackedQueryKeyTensor": (BATCHES, QUERIES, HEADS, 2, DEPTH), "ValueTensor": WIDE,
-        "OutputTensor": WIDE,
-    },
-    "keys and values": {
-        "QueryTensor": QUERY, "StackedKeyValueTensor": (BATCHES, KEYS, HEADS, 2, DEPTH),
-        "OutputTensor": NARROW,
-    },
-}  # fmt: skip
-EQUAL, WIDER = {"BiasTensor": (HEADS * 3 * DEPTH,)}, {"BiasTensor": (HEADS * (2 * DEPTH + WIDTH),)}
-OLD = {
-    "PastKeyTensor": (BATCHES, HEADS, PAST, DEPTH), "PastValueTensor": (BATCHES, HEADS, PAST, WIDTH),
-}  # fmt: skip
-SCORES = (BATCHES, HEADS, QUERIES, KEYS)
-
-
-def apart(sizes: tuple[int, ...], gap: int) -> tuple[int, ...]:
-    """Strides of rows with so many elements between them."""
-    _, rows, columns = sizes
-    return (rows * (columns + gap), columns + gap, 1)
-
-
-VIEWS: dict[str, tuple[Shapes, Shapes, int]] = {  # with strides, and how many passes are left
-    "separate": (SEPARATE, {}, 1),
-    "of higher rank": (
-        {
-            "QueryTensor": (1, *QUERY), "KeyTensor": (1, 1, *KEY), "ValueTensor": VALUE,
-            "OutputTensor": (1, 1, *WIDE),
-        }, {}, 1,
-    ),
-    **{f"{name} stacked": (shapes, {}, 1) for name, shapes in STACKED.items()},
-    "with gaps": (
-        SEPARATE,
-        {
-            "QueryTensor": apart(QUERY, 16), "KeyTensor": apart(KEY, 8),
-            "ValueTensor": (0, HEADS * WIDTH, 1), "OutputTensor": apart(WIDE, 4),
-        }, 1,
-    ),
-    "with odd gaps": (
-        SEPARATE,
-        {"QueryTensor": apart(QUERY, 1), "KeyTensor": apart(KEY, 8), "OutputTensor": apart(WIDE, 3)}, 3,
-    ),
-    "with elements apart": (
-        SEPARATE, {"ValueTensor": (KEYS * HEADS * WIDTH * 2, HEADS * WIDTH * 2, 2)}, 2,
-    ),
-    "with a bias": ({**SEPARATE, **WIDER}, {}, 4),
-    **{
-        f"{name} stacked, with a bias": (shapes | (WIDER if name == "queries and keys" else EQUAL), {}, 4)
-        for name, shapes in STACKED.items()
-    },
-    "with past keys": ({**SEPARATE, **OLD}, {}, 1),
-    "with past keys alone": ({"QueryTensor": QUERY, "OutputTensor": WIDE, **OLD}, {}, 1),
-    "with present keys": (
-        {
-            **SEPARATE, "OutputPresentKeyTensor": (BATCHES, HEADS, KEYS, DEPTH),
-            "OutputPresentValueTensor": (BATCHES, HEADS, KEYS, WIDTH),
-        }, {}, 5,
-    ),
-    "with a mask": ({**SEPARATE, "MaskTensor": SCORES}, {}, 1),
-    "with relative positions": ({**SEPARATE, RELATIVE: SCORES}, {}, 1),
-}  # fmt: skip
-
-
-def viewed(name: str, kind: str) -> Any:
-    shapes, strides, _ = VIEWS[name]
-    masked = {"MaskType": "BOOLEAN", "MaskFilterValue": -8.0} if "MaskTensor" in shapes else {}
-    return of_shapes(kind, shapes, strides, HeadCount=HEADS, **masked)
-
-
-@ways(*EACH)
-@pytest.mark.parametrize("name", VIEWS)
-def test_views_are_not_copied(name: str, way: Way, device: Any) -> None:
-    desc = viewed(name, way.kind)
-    assert len(way.plan(desc).dispatches) == VIEWS[name][-1]
-    way.check(device, desc)
-
-
-@ways("float16", "matrices")
-def test_infinities_in_views_are_seen_where_they_count(way: Way, device: Any) -> None:
-    desc = viewed("all stacked", way.kind)
-    arrays = drawn(desc)
-    stacked = arrays["StackedQueryKeyValueTensor"]
-    stacked[0, 11, 1, 2, 3], stacked[1, 2, 0, 2, 5], stacked[1, 4, 2, 1] = np.inf, np.nan, -np.inf
-    way.check(device, desc, arrays)
 
 
 # Cooperative matrices.
@@ -548,18 +469,13 @@ def test_scores_that_keep_growing(
     way.check(device, desc, arrays)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "keys", "waves"),
-    [
-        ((1, 512, 512, 12, 64, 64), 64, 4),
-        ((8, 512, 512, 12, 64, 64), 32, 4),
-        ((1, 512, 512, 32, 128, 128), 32, 4),
-        ((1, 2048, 2048, 32, 128, 128), 32, 8),
-    ],
-)
-def test_tiles_depend_on_the_number_of_groups(sizes: tuple[int, ...], keys: int, waves: int) -> None:
-    made = multiplying(attention("FLOAT16", sizes))
-    assert (made["TILE_KEYS"], made["NUM_THREADS"]) == (keys, 32 * waves)
+def test_tiles_depend_on_the_number_of_groups() -> None:
+    for sizes, keys, waves in (
+        ((1, 512, 512, 12, 64, 64), 64, 4), ((8, 512, 512, 12, 64, 64), 32, 4),
+        ((1, 512, 512, 32, 128, 128), 32, 4), ((1, 2048, 2048, 32, 128, 128), 32, 8),
+    ):  # fmt: skip
+        made = multiplying(attention("FLOAT16", sizes))
+        assert (made["TILE_KEYS"], made["NUM_THREADS"]) == (keys, 32 * waves)
 
 
 @pytest.mark.parametrize("scale", [0.0, -0.75, 2.5])

@@ -64,14 +64,12 @@ def windows(kind: str, *sizes: tuple[int, int, int, int, int]) -> list[Any]:
 def attentions() -> list[Any]:
     sizes = [one for table in (attention.SIZES, attention.CHOSEN) for some in table.values() for one in some]
     sizes += [(32, 1, 1024, 32, 8, 8), (8, 512, 512, 12, 64, 64), (1, 16, 2048, 32, 128, 128)]
-    cases = {case for _, case in attention.OF_DECODING}
     return [
         desc
         for kind in ("FLOAT32", "FLOAT16")
         for desc in (
             *(attention.attention(kind, one) for one in sizes),
-            *(attention.decoding(kind, *case[:2]) for case in cases),
-            *(attention.viewed(name, kind) for name in attention.VIEWS),
+            *(one.described(kind) for one in attention.CASES),
         )
     ]
 
