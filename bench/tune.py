@@ -52,8 +52,8 @@ Sample = Sequence[Candidate]
 
 
 class Number(NamedTuple):
-    """A number of the model: a field of a tile in the table with these rates, or of the rates themselves; or,
-    without either, a shared one."""
+    """A number of the model: a field of a tile, or of the rates of a table; or, without either, a shared
+    one."""
 
     name: str
     rates: Rates | None = None
@@ -83,7 +83,7 @@ def planned(case: Case, capabilities: gpu.Capability) -> list[tuple[Candidate, W
         return own(*table)
 
     def force(*table: Any) -> Choice:
-        return chosen._replace(time=-1) if table[2] == rates else own(*table)
+        return chosen._replace(time=-1) if table[1] == tiles else own(*table)
 
     with choosing(note):
         gpu.plan(case.describe(), capabilities)
@@ -118,7 +118,7 @@ def numbers_of(samples: Sequence[Sample]) -> dict[Number, int]:
         for name in ("latency", "alone"):
             numbers[Number(name, one.rates)] = getattr(one.rates, name)
         for name in ("resident", "efficiency"):
-            numbers[Number(name, one.rates, one.tile)] = getattr(one.tile, name)
+            numbers[Number(name, tile=one.tile)] = getattr(one.tile, name)
     return numbers
 
 
@@ -129,7 +129,7 @@ def loss(samples: Sequence[Sample], numbers: Mapping[Number, int]) -> float:
         rates = one.rates._replace(
             **{name: numbers[Number(name, one.rates)] for name in ("latency", "alone")}
         )
-        own = {name: numbers[Number(name, one.rates, one.tile)] for name in ("resident", "efficiency")}
+        own = {name: numbers[Number(name, tile=one.tile)] for name in ("resident", "efficiency")}
         return tile_cost.tile_time(one.found, one.tile._replace(**own), rates, one.split)
 
     for name in SHARED:

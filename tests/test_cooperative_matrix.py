@@ -155,7 +155,7 @@ def slow_down_single_taps(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def slower(found: Any, tiles: Any, rates: Any, may_split: bool) -> Any:
         chosen = choose(found, tiles, rates, may_split)
-        return chosen._replace(time=10**9) if rates.taps == 1 else chosen
+        return chosen._replace(time=10**9) if found.taps == 1 else chosen
 
     monkeypatch.setattr(implicit_gemm, "choose_tile", slower)
 
@@ -214,7 +214,7 @@ def test_all_tiles_of_windows_give_them_too(
     name: str, tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backend, "tap_tiles", lambda *given: [tile])
-    monkeypatch.setattr(implicit_gemm, "row_of", lambda op, found: implicit_gemm.Row(1, 0, found))
+    monkeypatch.setattr(implicit_gemm, "with_several_taps", lambda found: found)
     check(device, WINDOWS[name])
 
 
@@ -225,11 +225,7 @@ def test_places_of_a_row_at_once_give_them_too(
 ) -> None:
     slow_down_single_taps(monkeypatch)
     if shape := ROW_TILES[tile]:
-        monkeypatch.setattr(
-            implicit_gemm,
-            "row_tiles",
-            lambda row: [shape._replace(columns=shape.columns - row.reach, depth=row.taps * shape.depth)],
-        )
+        monkeypatch.setattr(implicit_gemm, "row_tiles", lambda: [shape])
     made = multiplying(ROWS[name]).defines
     assert int(made["TAPS_AT_ONCE"]) > 1
     assert made.get("SPLIT_K", 0) or "in parts" not in name

@@ -209,6 +209,6 @@ def test_all_tiles_do_so_too(numbers: Any, device: Any, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("numbers", WINDOW_TILES)
 def test_all_tiles_of_windows_do_so_too(numbers: Any, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "float_window_tiles", lambda *given: [Tile(*numbers, 4, 80)])
+    monkeypatch.setattr(backend, "float_tiles", lambda *given: [Tile(*numbers, 4, 80)])
     for window in (WINDOWS["in parts"], SPREAD["backward, in parts"]):
         check(device, window)

@@ -484,12 +484,12 @@ typedef struct dmlops_plan_Matrices {
     int64_t column_axis;
     int64_t rows;
     int64_t columns;
-    int is_down;
-    int64_t run;
     int64_t depth;
     int64_t channels;
     int64_t count;
     dmlops_plan_WindowAxis_8 axes;
+    int64_t taps;
+    int64_t reach;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
 } dmlops_plan_Matrices;
@@ -746,7 +746,6 @@ typedef struct dmlops_plan_Rates {
     int64_t latency;
     int64_t alone;
     int64_t element;
-    int64_t taps;
 } dmlops_plan_Rates;
 
 typedef struct dmlops_plan_Choice {
@@ -773,13 +772,12 @@ typedef struct dmlops_plan_Fused {
 } dmlops_plan_Fused;
 
 typedef struct dmlops_plan_Product {
+    int is_cooperative;
     dmlops_plan_Tile tile;
     dmlops_plan_Split split;
-    int in_parts;
-    int is_cooperative;
     dmlops_plan_Matrices matrices;
     int64_t packed;
-    int64_t reach;
+    dmlops_plan_Side left;
 } dmlops_plan_Product;
 
 typedef struct dmlops_plan_Dimension_16 {
@@ -811,12 +809,6 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_ContractionParams;
-
-typedef struct dmlops_plan_Row {
-    int64_t taps;
-    int64_t reach;
-    dmlops_plan_Matrices matrices;
-} dmlops_plan_Row;
 
 typedef struct dmlops_plan_Slide {
     dmlops_plan_WindowAxis_8 axes;
@@ -1525,15 +1517,17 @@ DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_p
     const dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, dmlops_plan_Side* result);
 DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    int64_t row_axis);
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    int64_t axis);
+DMLOPS_CALLED int64_t dmlops_plan_run_of_row(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    int64_t row_axis, int64_t rows, int64_t run);
+    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED int dmlops_plan_suits_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int is_down);
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
     const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t first, int64_t end, int64_t vector,
@@ -1580,11 +1574,11 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_bytes(dmlops_planning* planning,
 DMLOPS_CALLED int dmlops_plan_are_stored_whole(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
+DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
@@ -1609,15 +1603,10 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
-DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Choice* chosen, const dmlops_plan_Matrices* given, int is_cooperative,
-    dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, const dmlops_plan_Side* left);
-DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Product* product);
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Split* split, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_define_factors(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int is_packed);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Split* split, const dmlops_plan_Matrices* found, int64_t number, int64_t items);
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op,
@@ -1650,15 +1639,12 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int dmlops_plan_suits_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector);
-DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found, int64_t most, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row,
-    dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -2192,12 +2178,12 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, const dmlo
     result->column_axis = -1;
     result->rows = 1;
     result->columns = 1;
-    result->is_down = 0;
-    result->run = 1;
     result->depth = 0;
     result->channels = 0;
     result->count = 1;
     DMLOPS_COPY(&result->axes, axes);
+    result->taps = 1;
+    result->reach = 0;
     result->left = side;
     result->right = side;
     return;
@@ -2210,10 +2196,6 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     const dmlops_plan_Tensor * output = &op->output;
     int64_t row_axis = dmlops_subtract(output->sizes.count, 2);
     int64_t column_axis = dmlops_subtract(output->sizes.count, 1);
-    int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
-    int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
-    int64_t run = dmlops_plan_side_by_side(planning, output, row_axis);
-    int is_down = dmlops_plan_is_stored_down(planning, op, row_axis, rows, run);
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     for (int64_t d = 0; d < output->sizes.count; ++d) {
@@ -2229,14 +2211,14 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     DMLOPS_COPY(&result->sizes, &sizes);
     result->row_axis = row_axis;
     result->column_axis = column_axis;
-    result->rows = rows;
-    result->columns = columns;
-    result->is_down = is_down;
-    result->run = is_down ? rows : run;
+    result->rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
+    result->columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
     result->depth = factors->depth;
     result->channels = factors->depth;
     result->count = dmlops_plan_element_count(planning, &sizes);
     DMLOPS_COPY(&result->axes, &made_1);
+    result->taps = 1;
+    result->reach = 0;
     result->left = made_2;
     result->right = made_3;
     return;
@@ -2289,27 +2271,38 @@ DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const d
     return vector;
 }
 
-/* The number of contiguous elements in the output, as loops over the dimensions after that of rows visit them. */
-DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output,
-    int64_t row_axis) {
+/* The contiguous elements of a tensor, as loops over the dimensions after that one visit them. */
+DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
+    int64_t axis) {
     int64_t run = 1;
-    int64_t axis = dmlops_subtract(output->sizes.count, 1);
-    while (planning->reason == DMLOPS_REASON_NONE && ((axis > row_axis)
-        && ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] == 1)
-        || (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == run)))) {
-        run = dmlops_multiply(run, output->sizes.items[dmlops_item(planning, axis, output->sizes.count)]);
-        axis = dmlops_subtract(axis, 1);
+    int64_t last = dmlops_subtract(tensor->sizes.count, 1);
+    while (planning->reason == DMLOPS_REASON_NONE && ((last > axis)
+        && ((tensor->sizes.items[dmlops_item(planning, last, tensor->sizes.count)] == 1)
+        || (tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] == run)))) {
+        run = dmlops_multiply(run, tensor->sizes.items[dmlops_item(planning, last, tensor->sizes.count)]);
+        last = dmlops_subtract(last, 1);
     }
     return run;
 }
 
-/* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
-   innermost in memory, or matrices are stored column by column. Bytes are never stored so. */
+/* The contiguous elements of a row in the output; with phases, or padding for several taps, they are apart. */
+DMLOPS_CALLED int64_t dmlops_plan_run_of_row(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    int has_phases = 0;
+    for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
+        has_phases = has_phases || (axis->divisor > 1);
+    }
+    return (has_phases || (found->taps > 1)) ? 1 : dmlops_plan_side_by_side(planning, &op->output, found->row_axis);
+}
+
+/* Whether the elements of a column are contiguous in the output, not those of a row: channels are innermost in memory,
+   or matrices are stored column by column. Bytes are never stored so. */
 DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    int64_t row_axis, int64_t rows, int64_t run) {
-    int is_adjacent = (op->output.strides.items[dmlops_item(planning, row_axis, op->output.strides.count)] == 1)
-        && (rows > 1);
-    return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, op);
+    const dmlops_plan_Matrices* found) {
+    int is_adjacent = (op->output.strides.items[dmlops_item(planning, found->row_axis, op->output.strides.count)] == 1)
+        && (found->rows > 1);
+    return is_adjacent && (dmlops_plan_run_of_row(planning, op, found) == 1) && !dmlops_plan_is_of_bytes(planning, op);
 }
 
 /* Whether the factors are bytes with zero points; larger integers have no tiles. */
@@ -2330,13 +2323,14 @@ DMLOPS_CALLED int dmlops_plan_suits_tiles(dmlops_planning* planning, const dmlop
         dmlops_multiply(found->depth, count)) >= 96);
 }
 
-/* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
-DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Tensor* output) {
-    int64_t vector = dmlops_gcd(4, found->run);
-    for (int64_t axis = 0; axis < output->strides.count; ++axis) {
-        const int64_t stride = output->strides.items[axis];
-        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
+/* Adjacent elements of a row, or of a column if `is_down`, that a thread stores at once: 1 or 4. */
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int is_down) {
+    int64_t run = is_down ? found->rows : dmlops_plan_run_of_row(planning, op, found);
+    int64_t vector = dmlops_gcd(4, run);
+    for (int64_t axis = 0; axis < op->output.strides.count; ++axis) {
+        const int64_t stride = op->output.strides.items[axis];
+        if ((op->output.sizes.items[dmlops_item(planning, axis, op->output.sizes.count)] > 1) && (stride >= run)) {
             vector = dmlops_gcd(vector, stride);
         }
     }
@@ -2824,20 +2818,23 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     return;
 }
 
-/* Nanoseconds that the product takes, apart from what is the same for all tiles. */
+/* Nanoseconds that the product takes, apart from what is the same for all tiles. Columns are loaded once for all taps
+   that a tile holds. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split) {
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
         dmlops_multiply(split->down, split->across), found->count), split->parts);
-    int64_t steps = dmlops_plan_ceil_div(planning, split->products, tile->depth);
-    int64_t area = dmlops_multiply(tile->rows, tile->columns);
+    int64_t depth = dmlops_multiply(tile->depth, found->taps);
+    int64_t columns = dmlops_subtract(tile->columns, found->reach);
+    int64_t steps = dmlops_plan_ceil_div(planning, split->products, depth);
+    int64_t area = dmlops_multiply(tile->rows, columns);
     int64_t alone = dmlops_plan_times(planning, steps,
-        dmlops_add(rates->latency, dmlops_divide(dmlops_multiply(dmlops_multiply(area, tile->depth), 100),
+        dmlops_add(rates->latency, dmlops_divide(dmlops_multiply(dmlops_multiply(area, depth), 100),
         dmlops_multiply(rates->arithmetic, rates->alone))));
-    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), tile->depth), 100),
+    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), depth), 100),
         dmlops_multiply(rates->arithmetic, tile->efficiency));
     int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(tile->rows,
-        dmlops_divide(tile->columns, rates->taps)), steps), tile->depth), rates->element), 3563);
+        dmlops_divide(columns, found->taps)), steps), depth), rates->element), 3563);
     int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, tile->resident));
     int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone),
         dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, groups, 132), busy));
@@ -2879,14 +2876,14 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
     for (int64_t each_2 = 0; each_2 < tiles->count; ++each_2) {
         const dmlops_plan_Tile* tile = &tiles->items[each_2];
         int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-        int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+        int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, found->reach));
         int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-        int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth,
-            dmlops_max(dmlops_multiply(2, tile->depth), 64)), 128) : 1;
+        int64_t depth = dmlops_multiply(tile->depth, found->taps);
+        int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_multiply(2, depth)), 128) : 1;
         for (int64_t rounds = 0; rounds < dmlops_add(dmlops_multiply(2, tile->resident), 1); ++rounds) {
             int64_t parts = dmlops_max(dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), groups), most), 1);
             dmlops_plan_Split split;
-            dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, &split);
+            dmlops_plan_split_into(planning, parts, found->depth, depth, down, across, &split);
             int64_t time = dmlops_plan_tile_time(planning, found, tile, rates, &split);
             if (time < best.time) {
                 dmlops_plan_Choice made_3;
@@ -2913,7 +2910,6 @@ DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlop
             made_1.latency = 410;
             made_1.alone = 37;
             made_1.element = 1;
-            made_1.taps = 1;
             dmlops_plan_Tile_12 made_2;
             dmlops_plan_byte_tiles(planning, found, &made_2);
             result->is_cooperative = 1;
@@ -2927,7 +2923,6 @@ DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlop
         made_3.latency = 210;
         made_3.alone = 60;
         made_3.element = 1;
-        made_3.taps = 1;
         dmlops_plan_Tile_12 made_4;
         dmlops_plan_dot_tiles(planning, &made_4);
         result->is_cooperative = 0;
@@ -2937,73 +2932,51 @@ DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlop
         return;
     }
     if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
+        dmlops_plan_Rates rates;
+        rates.arithmetic = 3750;
+        rates.latency = 379;
+        rates.alone = 32;
+        rates.element = 2;
         if (is_windowed) {
-            dmlops_plan_Rates made_5;
-            made_5.arithmetic = 3750;
-            made_5.latency = 379;
-            made_5.alone = 32;
-            made_5.element = 2;
-            made_5.taps = 1;
-            dmlops_plan_Tile_12 made_6;
-            dmlops_plan_tap_tiles(planning, found->channels, &made_6);
+            dmlops_plan_Tile_12 made_5;
+            dmlops_plan_tap_tiles(planning, found->channels, &made_5);
             result->is_cooperative = 1;
             result->vector = 8;
-            result->rates = made_5;
-            DMLOPS_COPY(&result->tiles, &made_6);
+            result->rates = rates;
+            DMLOPS_COPY(&result->tiles, &made_5);
             return;
         }
-        dmlops_plan_Rates made_7;
-        made_7.arithmetic = 3750;
-        made_7.latency = 229;
-        made_7.alone = 32;
-        made_7.element = 2;
-        made_7.taps = 1;
-        dmlops_plan_Tile_12 made_8;
-        dmlops_plan_cooperative_tiles(planning, &made_8);
+        dmlops_plan_Tile_12 made_6;
+        dmlops_plan_cooperative_tiles(planning, &made_6);
         result->is_cooperative = 1;
         result->vector = 8;
-        result->rates = made_7;
-        DMLOPS_COPY(&result->tiles, &made_8);
+        result->rates = rates;
+        DMLOPS_COPY(&result->tiles, &made_6);
         return;
     }
-    if (is_windowed) {
-        dmlops_plan_Rates made_9;
-        made_9.arithmetic = 225;
-        made_9.latency = 747;
-        made_9.alone = 58;
-        made_9.element = 4;
-        made_9.taps = 1;
-        dmlops_plan_Tile_12 made_10;
-        dmlops_plan_float_window_tiles(planning, found->channels, &made_10);
-        result->is_cooperative = 0;
-        result->vector = 4;
-        result->rates = made_9;
-        DMLOPS_COPY(&result->tiles, &made_10);
-        return;
-    }
-    dmlops_plan_Rates made_11;
-    made_11.arithmetic = 225;
-    made_11.latency = 210;
-    made_11.alone = 47;
-    made_11.element = 4;
-    made_11.taps = 1;
-    dmlops_plan_Tile_12 made_12;
-    dmlops_plan_float_tiles(planning, found->depth, &made_12);
+    int64_t latency = is_windowed ? 704 : 210;
+    int64_t alone = is_windowed ? 67 : 47;
+    dmlops_plan_Rates made_7;
+    made_7.arithmetic = 225;
+    made_7.latency = latency;
+    made_7.alone = alone;
+    made_7.element = 4;
+    dmlops_plan_Tile_12 made_8;
+    dmlops_plan_float_tiles(planning, found, &made_8);
     result->is_cooperative = 0;
     result->vector = 4;
-    result->rates = made_11;
-    DMLOPS_COPY(&result->tiles, &made_12);
+    result->rates = made_7;
+    DMLOPS_COPY(&result->tiles, &made_8);
     return;
 }
 
 /* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
-    int is_windowed = found->axes.count > 0;
     int are_float16 = dmlops_plan_is_float16(planning, &op->left) && dmlops_plan_is_float16(planning, &op->right);
-    int is_large = (found->rows >= (is_windowed ? 3 : 2)) && (found->columns > 1);
-    int is_tiny = !is_windowed && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <= 32);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
+    int is_tiny = (found->axes.count == 0) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <= 32);
+    int is_large = (dmlops_min(found->rows, found->columns) > 1) && !is_tiny;
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large;
 }
 
 /* Whether the device has cooperative matrices of bytes, there are enough rows, and scratch has room for sums that they
@@ -3021,7 +2994,7 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_bytes(dmlops_planning* planning,
    atomics, which do not mix with these matrices. */
 DMLOPS_CALLED int dmlops_plan_are_stored_whole(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
-    return (op->output.bits >= 16) || (dmlops_plan_output_vector(planning, found, &op->output) == 4);
+    return (op->output.bits >= 16) || (dmlops_plan_output_vector(planning, op, found, 0) == 4);
 }
 
 /* The vectors of four partial sums in one part; rows are padded. */
@@ -3030,14 +3003,18 @@ DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, con
         dmlops_plan_ceil_div(planning, found->columns, 4)), found->count);
 }
 
-/* The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns. */
-DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
-    int64_t shallow = (depth < 32) ? 8 : 16;
+/* The candidates without cooperative matrices. A thread accumulates a quarter of its wave's rows and an eighth of its
+   columns. Their depth divides the channels of a tap if possible, so that a step reads a single one of several taps. */
+DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Tile_12* result) {
+    int64_t tap = (found->channels < found->depth) ? found->channels : 0;
+    int64_t depth = ((dmlops_modulo(tap, 16) > 0) || (found->depth < 32)) ? 8 : 16;
+    int64_t deep = (dmlops_modulo(tap, 32) == 0) ? 32 : depth;
     result->count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 128;
     made_1.columns = 128;
-    made_1.depth = 16;
+    made_1.depth = depth;
     made_1.wave_rows = 32;
     made_1.wave_columns = 64;
     made_1.resident = 2;
@@ -3046,61 +3023,61 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 128;
-    made_2.depth = 16;
+    made_2.depth = depth;
     made_2.wave_rows = 32;
     made_2.wave_columns = 64;
-    made_2.resident = 4;
-    made_2.efficiency = 85;
+    made_2.resident = 3;
+    made_2.efficiency = 86;
     DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 64;
     made_3.columns = 64;
-    made_3.depth = 16;
+    made_3.depth = depth;
     made_3.wave_rows = 32;
-    made_3.wave_columns = 32;
-    made_3.resident = 4;
-    made_3.efficiency = 62;
+    made_3.wave_columns = 64;
+    made_3.resident = 8;
+    made_3.efficiency = 63;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
-    made_4.rows = 64;
-    made_4.columns = 64;
-    made_4.depth = 16;
-    made_4.wave_rows = 32;
+    made_4.rows = 32;
+    made_4.columns = 128;
+    made_4.depth = depth;
+    made_4.wave_rows = 16;
     made_4.wave_columns = 64;
-    made_4.resident = 8;
-    made_4.efficiency = 70;
+    made_4.resident = 3;
+    made_4.efficiency = 85;
     DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
-    made_5.rows = 32;
+    made_5.rows = 16;
     made_5.columns = 128;
-    made_5.depth = 16;
+    made_5.depth = depth;
     made_5.wave_rows = 16;
-    made_5.wave_columns = 64;
-    made_5.resident = 5;
+    made_5.wave_columns = 32;
+    made_5.resident = 6;
     made_5.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_5);
     dmlops_plan_Tile made_6;
-    made_6.rows = 128;
-    made_6.columns = 32;
-    made_6.depth = 32;
-    made_6.wave_rows = 32;
+    made_6.rows = 32;
+    made_6.columns = 64;
+    made_6.depth = deep;
+    made_6.wave_rows = 16;
     made_6.wave_columns = 32;
-    made_6.resident = 3;
-    made_6.efficiency = 60;
+    made_6.resident = 6;
+    made_6.efficiency = 57;
     DMLOPS_APPEND(planning, result, made_6);
     dmlops_plan_Tile made_7;
-    made_7.rows = 32;
-    made_7.columns = 64;
-    made_7.depth = 32;
-    made_7.wave_rows = 16;
+    made_7.rows = 128;
+    made_7.columns = 32;
+    made_7.depth = deep;
+    made_7.wave_rows = 32;
     made_7.wave_columns = 32;
-    made_7.resident = 7;
-    made_7.efficiency = 55;
+    made_7.resident = 3;
+    made_7.efficiency = 54;
     DMLOPS_APPEND(planning, result, made_7);
     dmlops_plan_Tile made_8;
     made_8.rows = 32;
     made_8.columns = 32;
-    made_8.depth = shallow;
+    made_8.depth = depth;
     made_8.wave_rows = 16;
     made_8.wave_columns = 32;
     made_8.resident = 7;
@@ -3109,7 +3086,7 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     dmlops_plan_Tile made_9;
     made_9.rows = 16;
     made_9.columns = 32;
-    made_9.depth = shallow;
+    made_9.depth = depth;
     made_9.wave_rows = 16;
     made_9.wave_columns = 32;
     made_9.resident = 8;
@@ -3118,11 +3095,11 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     return;
 }
 
-/* The candidates. Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast
-   on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of
-   64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a
-   depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of
-   512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
+/* The candidates for float16 without a window. Two tiles in shared memory, and so one barrier per step, make steps of
+   32 products 1.11 times as fast on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are
+   1.18 times as fast. Eight waves of 64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few.
+   For 16 to 32 rows or columns and a depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of
+   32x256 and 256x32; with a depth of 512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
 DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
     result->count = 0;
     dmlops_plan_Tile made_1;
@@ -3171,90 +3148,28 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_5.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_5);
     dmlops_plan_Tile made_6;
-    made_6.rows = 64;
+    made_6.rows = 32;
     made_6.columns = 256;
     made_6.depth = 64;
     made_6.wave_rows = 32;
-    made_6.wave_columns = 64;
-    made_6.resident = 2;
-    made_6.efficiency = 80;
+    made_6.wave_columns = 32;
+    made_6.resident = 3;
+    made_6.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_6);
     dmlops_plan_Tile made_7;
-    made_7.rows = 32;
-    made_7.columns = 256;
+    made_7.rows = 256;
+    made_7.columns = 32;
     made_7.depth = 64;
     made_7.wave_rows = 32;
     made_7.wave_columns = 32;
     made_7.resident = 3;
     made_7.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_7);
-    dmlops_plan_Tile made_8;
-    made_8.rows = 256;
-    made_8.columns = 32;
-    made_8.depth = 64;
-    made_8.wave_rows = 32;
-    made_8.wave_columns = 32;
-    made_8.resident = 3;
-    made_8.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_8);
     return;
 }
 
-/* The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single tap. */
-DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels,
-    dmlops_plan_Tile_12* result) {
-    int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = depth;
-    made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 92;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 128;
-    made_2.depth = depth;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 64;
-    made_2.resident = 3;
-    made_2.efficiency = 76;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 32;
-    made_3.columns = 128;
-    made_3.depth = depth;
-    made_3.wave_rows = 16;
-    made_3.wave_columns = 64;
-    made_3.resident = 6;
-    made_3.efficiency = 66;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 32;
-    made_4.columns = 64;
-    made_4.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
-    made_4.wave_rows = 16;
-    made_4.wave_columns = 32;
-    made_4.resident = 3;
-    made_4.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 128;
-    made_5.depth = depth;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
-    made_5.resident = 6;
-    made_5.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_5);
-    return;
-}
-
-/* The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a step reads a
-   single tap. */
+/* The candidates for float16 with a window. Their depth divides the `channels` of a tap if possible, so that a step
+   reads a single tap. */
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result) {
     int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
     result->count = 0;
@@ -3315,6 +3230,57 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     return;
 }
 
+/* The candidates that contain several taps, each with 16 channels. */
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 64;
+    made_1.columns = 256;
+    made_1.depth = 16;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 23;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 128;
+    made_2.columns = 256;
+    made_2.depth = 16;
+    made_2.wave_rows = 64;
+    made_2.wave_columns = 64;
+    made_2.resident = 1;
+    made_2.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 128;
+    made_3.depth = 16;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 64;
+    made_3.resident = 4;
+    made_3.efficiency = 18;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 256;
+    made_4.depth = 16;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.resident = 2;
+    made_4.efficiency = 18;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 256;
+    made_5.depth = 16;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 32;
+    made_5.resident = 3;
+    made_5.efficiency = 12;
+    DMLOPS_APPEND(planning, result, made_5);
+    return;
+}
+
 /* The candidates with cooperative matrices. Deep ones need fewer barriers, but run out of registers under a window; so
    do deep ones and waves of few columns where lines are transposed. */
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -3348,7 +3314,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlop
     made_3.wave_rows = 16;
     made_3.wave_columns = 32;
     made_3.resident = 5;
-    made_3.efficiency = 20;
+    made_3.efficiency = 60;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 16;
@@ -3705,64 +3671,44 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The product by a tile, with partial sums, which are always in rows, if k is split or cooperative matrices cannot
-   store the output. */
-DMLOPS_CALLED void dmlops_plan_product_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Choice* chosen, const dmlops_plan_Matrices* given, int is_cooperative,
-    dmlops_plan_Product* result) {
-    dmlops_plan_Matrices found;
-    found = *given;
-    int in_parts = (chosen->split.parts > 1) || (is_cooperative && !dmlops_plan_are_stored_whole(planning, op, given));
-    if (given->is_down && in_parts) {
-        dmlops_plan_Matrices made_1;
-        made_1 = *given;
-        made_1.is_down = 0;
-        made_1.run = 1;
-        found = made_1;
-    }
-    result->tile = chosen->tile;
-    result->split = chosen->split;
-    result->in_parts = in_parts;
-    result->is_cooperative = is_cooperative;
-    result->matrices = found;
-    result->packed = 0;
-    result->reach = 0;
-    return;
-}
-
-/* The pass that multiplies; before it, one that packs the given left factor, and of bytes the right one, if there is
-   anything to pack; after it, one that adds up partial sums, if there are any. Packed factors follow these in
-   scratch; the k-loop counts their elements. */
+/* The pass that multiplies; before it, one that packs factors, if there is anything to pack; after it, one that adds up
+   partial sums, which are always in rows, if k is split or cooperative matrices cannot store the output. Packed
+   factors follow these in scratch; the k-loop counts their elements. */
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product, const dmlops_plan_Side* left) {
+    const dmlops_plan_Product* product) {
     dmlops_plan_Matrices found;
     found = product->matrices;
+    const dmlops_plan_Tile * tile = &product->tile;
+    const dmlops_plan_Split * split = &product->split;
     int64_t packed = product->packed;
-    int64_t sums = product->in_parts ? dmlops_plan_times(planning,
-        dmlops_multiply(4, dmlops_plan_partial_vectors(planning, &found)), product->split.parts) : 0;
+    int in_parts = (split->parts > 1) || (product->is_cooperative
+        && !dmlops_plan_are_stored_whole(planning, op, &found));
+    int is_down = !in_parts && dmlops_plan_is_stored_down(planning, op, &found);
+    int64_t sums = in_parts ? dmlops_plan_times(planning,
+        dmlops_multiply(4, dmlops_plan_partial_vectors(planning, &found)), split->parts) : 0;
     int64_t words = dmlops_add(sums, dmlops_plan_times(planning, 4, packed));
     int64_t each = (packed > 0) ? found.left.vector : 4;
     if (dmlops_plan_times(planning, dmlops_add(dmlops_divide(sums, 4), packed), each) >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_plan_times(planning, 4, words));
         return;
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found.is_down);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), (int64_t)product->in_parts);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)is_down);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), (int64_t)in_parts);
     dmlops_plan_Buffer made_1;
     made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
     dmlops_out_write(planning, &made_1);
     dmlops_out_share(planning);
     if (packed > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(found.channels, product->tile.depth));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(found.channels, tile->depth));
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), each);
         if (op->output.bits >= 16) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
         }
         dmlops_plan_Matrices made_2;
         made_2 = found;
-        made_2.left = *left;
-        dmlops_plan_dispatch_single(planning, op, &product->split, &made_2, 2, packed);
+        made_2.left = product->left;
+        dmlops_plan_dispatch_single(planning, op, split, &made_2, 2, packed);
         dmlops_plan_Side made_3;
         made_3 = found.left;
         made_3.first = dmlops_multiply(dmlops_divide(sums, 4), each);
@@ -3771,22 +3717,45 @@ DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_p
         made_4.left = made_3;
         found = made_4;
     }
-    dmlops_plan_Product made_5;
-    made_5 = *product;
-    made_5.matrices = found;
-    dmlops_plan_multiply(planning, op, &made_5);
-    if (product->in_parts) {
-        dmlops_plan_add_parts(planning, op, &product->split, &found);
+    dmlops_plan_define_factors(planning, op, &found, packed > 0);
+    if (found.axes.count > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(found.channels, tile->depth));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), found.reach);
+    }
+    if (product->is_cooperative) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), op->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
+        in_parts ? 1 : dmlops_plan_output_vector(planning, op, &found, is_down));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows),
+        dmlops_divide(tile->columns, tile->wave_columns)), 32);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split->down,
+        split->across), found.count), split->parts), threads), threads, 1, &groups);
+    dmlops_plan_ContractionParams made_5;
+    dmlops_plan_contraction_params(planning, op, split, &found, &groups, &made_5);
+    dmlops_put_ContractionParams(planning, &made_5);
+    dmlops_out_dispatch(planning, &groups, packed > 0);
+    if (in_parts) {
+        int64_t vectors = dmlops_plan_partial_vectors(planning, &found);
+        int64_t sharing = dmlops_plan_power_below(planning, dmlops_divide(32768, vectors),
+            dmlops_divide(split->parts, 8));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PART_THREADS"), sharing);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
+            dmlops_plan_output_vector(planning, op, &found, 0));
+        dmlops_plan_dispatch_single(planning, op, split, &found, 1, dmlops_plan_times(planning, vectors, sharing));
     }
 }
 
-/* The pass that multiplies. */
-DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Product* product) {
-    const dmlops_plan_Matrices * found = &product->matrices;
-    const dmlops_plan_Tile * tile = &product->tile;
-    const dmlops_plan_Split * split = &product->split;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), op->number);
+/* The macros that say how factors are read. */
+DMLOPS_CALLED void dmlops_plan_define_factors(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int is_packed) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), found->left.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), found->right.vector);
@@ -3799,44 +3768,9 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
             (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));
     } else {
         if (found->axes.count > 0) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), (int64_t)(product->packed > 0));
+            dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), (int64_t)is_packed);
         }
     }
-    if (found->axes.count > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(found->channels, tile->depth));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), product->reach);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
-        product->in_parts ? 1 : dmlops_plan_output_vector(planning, found, &op->output));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
-    if (product->is_cooperative) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-    }
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows),
-        dmlops_divide(tile->columns, tile->wave_columns)), 32);
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split->down,
-        split->across), found->count), split->parts), threads), threads, 1, &groups);
-    dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, op, split, found, &groups, &made_1);
-    dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, product->packed > 0);
-}
-
-/* The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these are few. */
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Split* split, const dmlops_plan_Matrices* found) {
-    int64_t vectors = dmlops_plan_partial_vectors(planning, found);
-    int64_t sharing = dmlops_plan_power_below(planning,
-        dmlops_min(dmlops_divide(32768, vectors), dmlops_divide(split->parts, 8)), 32);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_THREADS"), sharing);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
-        dmlops_plan_output_vector(planning, found, &op->output));
-    dmlops_plan_dispatch_single(planning, op, split, found, 1, dmlops_plan_times(planning, vectors, sharing));
 }
 
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
@@ -3913,7 +3847,6 @@ DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dm
     (void)planning;
     if (found->rows <= 4) {
         *result = *found;
-        result->is_down = 0;
         return;
     }
     *result = *found;
@@ -3921,7 +3854,6 @@ DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dm
     result->column_axis = found->row_axis;
     result->rows = found->columns;
     result->columns = found->rows;
-    result->is_down = 0;
     result->left = found->right;
     result->right = found->left;
     return;
@@ -4033,8 +3965,13 @@ DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan
     read.left = left;
     read.right = right;
     dmlops_plan_Product made_1;
-    dmlops_plan_product_of(planning, op, &chosen, &read, backend.is_cooperative, &made_1);
-    dmlops_plan_product(planning, op, &made_1, &left);
+    made_1.is_cooperative = backend.is_cooperative;
+    made_1.tile = chosen.tile;
+    made_1.split = chosen.split;
+    made_1.matrices = read;
+    made_1.packed = 0;
+    made_1.left = left;
+    dmlops_plan_product(planning, op, &made_1);
     return 1;
 }
 
@@ -4191,9 +4128,6 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         DMLOPS_APPEND(planning, &made_1, dmlops_plan_ceil_div(planning, axis->elements, axis->divisor));
     }
     DMLOPS_EXTEND(planning, &sizes, &made_1);
-    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, 1, output->sizes.count)], groups);
-    int64_t run = dmlops_plan_is_divided(planning, axes) ? 1 : dmlops_plan_side_by_side(planning, output, 1);
-    int is_down = dmlops_plan_is_stored_down(planning, op, 1, rows, run);
     dmlops_plan_Side left;
     dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, 1, &left);
     dmlops_plan_Side made_3;
@@ -4205,14 +4139,14 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     DMLOPS_COPY(&result->sizes, &sizes);
     result->row_axis = 1;
     result->column_axis = -1;
-    result->rows = rows;
+    result->rows = dmlops_divide(output->sizes.items[dmlops_item(planning, 1, output->sizes.count)], groups);
     result->columns = dmlops_plan_element_count(planning, &sizes);
-    result->is_down = is_down;
-    result->run = is_down ? rows : run;
     result->depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, axes));
     result->channels = factors->depth;
     result->count = dmlops_plan_times(planning, groups, dmlops_plan_phases_of(planning, axes));
     DMLOPS_COPY(&result->axes, axes);
+    result->taps = 1;
+    result->reach = 0;
     result->left = made_3;
     result->right = made_4;
     return;
@@ -4245,34 +4179,25 @@ DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_
         vector) == vector);
 }
 
-/* The number of columns that are contiguous in the right factor: more than 1 only if each element meets a single tap,
-   and these are contiguous along all of the window's dimensions. */
-DMLOPS_CALLED int64_t dmlops_plan_adjacent_columns(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
-    int64_t run = 1;
-    for (int64_t place = 0; place < axes->count; ++place) {
-        const dmlops_plan_WindowAxis * axis = &axes->items[dmlops_item(planning,
-            dmlops_subtract(dmlops_subtract(axes->count, 1), place), axes->count)];
-        if (!dmlops_plan_is_pointwise(planning, axis) || ((axis->limit > 1) && (axis->stride != run))) {
-            return 1;
-        }
-        run = dmlops_multiply(run, axis->limit);
-    }
-    return run;
-}
-
 /* The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they start, or single
    elements, which tiles of cooperative matrices then hold along k. */
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found, int64_t most, dmlops_plan_Side* result) {
     const dmlops_plan_Tensor * right = &op->right;
+    int is_same = 1;
+    for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
+        is_same = is_same && dmlops_plan_is_pointwise(planning, axis);
+    }
+    int64_t run = is_same ? dmlops_plan_side_by_side(planning, right, 1) : 1;
     int64_t channels = (right->strides.items[dmlops_item(planning, 1, right->strides.count)] == 1)
         ? dmlops_gcd(most, found->channels) : 1;
-    int64_t columns = dmlops_gcd(most, dmlops_plan_adjacent_columns(planning, &found->axes));
+    int64_t columns = dmlops_gcd(most, run);
     for (int64_t d = 0; d < right->strides.count; ++d) {
         const int64_t stride = right->strides.items[d];
         if (right->sizes.items[dmlops_item(planning, d, right->sizes.count)] > 1) {
             channels = (d == 1) ? channels : dmlops_gcd(channels, stride);
-            columns = (d < 2) ? dmlops_gcd(columns, stride) : columns;
+            columns = ((d > 1) && (stride < run)) ? columns : dmlops_gcd(columns, stride);
         }
     }
     int is_along = (channels > 1) || ((columns == 1) && (most == 8));
@@ -4324,19 +4249,17 @@ DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, con
     return;
 }
 
-/* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
-   the tensor's next row: the zeros before that row also end this one. */
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
+/* The matrices with the taps that tiles can hold at once, if these are several. Each row of the output then has so many
+   columns that they keep its windows clear of the tensor's next row: the zeros before that row also end this one. */
+DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result) {
     const dmlops_plan_WindowAxis * axis = &found->axes.items[dmlops_item(planning, -1, found->axes.count)];
     int64_t reach = dmlops_multiply(axis->tap, dmlops_subtract(axis->taps, 1));
     int64_t before = dmlops_max(dmlops_subtract(0, axis->first), 0);
     int64_t width = axis->elements;
     int is_near = (1 < axis->taps && axis->taps <= 3) && (axis->step == 1) && (0 < reach && reach <= 16);
-    if (!is_near || dmlops_plan_is_divided(planning, &found->axes) || (dmlops_modulo(op->factors.depth, 16) > 0)) {
-        result->taps = 1;
-        result->reach = 0;
-        result->matrices = *found;
+    if (!is_near || dmlops_plan_is_divided(planning, &found->axes) || (dmlops_modulo(found->channels, 16) > 0)) {
+        *result = *found;
         return;
     }
     dmlops_plan_int_8 sizes;
@@ -4348,70 +4271,12 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     sizes.items[dmlops_item(planning, -1, sizes.count)] =
         dmlops_max(dmlops_min(dmlops_add(width, reach),
         dmlops_max(dmlops_add(before, axis->limit), dmlops_subtract(dmlops_add(width, reach), before))), width);
-    int64_t run = found->is_down ? found->run : 1;
-    dmlops_plan_Matrices wide;
-    wide = *found;
-    DMLOPS_COPY(&wide.sizes, &sizes);
-    wide.columns = dmlops_plan_element_count(planning, &sizes);
-    wide.run = run;
+    reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
+    *result = *found;
+    DMLOPS_COPY(&result->sizes, &sizes);
+    result->columns = dmlops_plan_element_count(planning, &sizes);
     result->taps = axis->taps;
-    result->reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
-    result->matrices = wide;
-    return;
-}
-
-/* The candidates that contain several taps, each with 16 channels. Their last columns serve other tiles, too, so these
-   are not counted. */
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row,
-    dmlops_plan_Tile_12* result) {
-    int64_t wide = dmlops_subtract(256, row->reach);
-    int64_t depth = dmlops_multiply(16, row->taps);
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 64;
-    made_1.columns = wide;
-    made_1.depth = depth;
-    made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 23;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 128;
-    made_2.columns = wide;
-    made_2.depth = depth;
-    made_2.wave_rows = 64;
-    made_2.wave_columns = 64;
-    made_2.resident = 1;
-    made_2.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = dmlops_subtract(128, row->reach);
-    made_3.depth = depth;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 64;
-    made_3.resident = 4;
-    made_3.efficiency = 18;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 32;
-    made_4.columns = wide;
-    made_4.depth = depth;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 32;
-    made_4.resident = 2;
-    made_4.efficiency = 18;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = wide;
-    made_5.depth = depth;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
-    made_5.resident = 3;
-    made_5.efficiency = 12;
-    DMLOPS_APPEND(planning, result, made_5);
+    result->reach = reach;
     return;
 }
 
@@ -4459,49 +4324,36 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
         made_6.vector = vector;
         left = made_6;
     }
-    dmlops_plan_Row row;
-    row.taps = 1;
-    row.reach = 0;
-    row.matrices = found;
     dmlops_plan_Choice chosen;
     dmlops_plan_choose_tile(planning, &found, &backend->tiles, &backend->rates, 1, &chosen);
-    dmlops_plan_Row several;
-    dmlops_plan_row_of(planning, op, &found, &several);
+    dmlops_plan_Matrices several;
+    dmlops_plan_with_several_taps(planning, &found, &several);
     if ((vector == 8) && (several.taps > 1)) {
-        dmlops_plan_Rates rates;
-        rates = backend->rates;
-        rates.taps = several.taps;
         dmlops_plan_Tile_12 made_7;
-        dmlops_plan_row_tiles(planning, &several, &made_7);
+        dmlops_plan_row_tiles(planning, &made_7);
         dmlops_plan_Choice other;
-        dmlops_plan_choose_tile(planning, &several.matrices, &made_7, &rates, 1, &other);
+        dmlops_plan_choose_tile(planning, &several, &made_7, &backend->rates, 1, &other);
         if (other.time < chosen.time) {
             chosen = other;
-            row = several;
+            found = several;
         }
     }
-    dmlops_plan_Tile tile;
-    tile = chosen.tile;
-    tile.columns = dmlops_add(chosen.tile.columns, row.reach);
-    tile.depth = dmlops_divide(chosen.tile.depth, row.taps);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, &given->axes));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), found.taps);
     dmlops_plan_WindowAxis_8 made_8;
     dmlops_plan_in_words(planning, &found.axes, &made_8);
     dmlops_plan_Matrices read;
-    read = row.matrices;
+    read = found;
     DMLOPS_COPY(&read.axes, &made_8);
     read.left = left;
-    dmlops_plan_Choice made_9;
-    made_9 = chosen;
-    made_9.tile = tile;
     dmlops_plan_Product product;
-    dmlops_plan_product_of(planning, op, &made_9, &read, backend->is_cooperative, &product);
-    dmlops_plan_Product made_10;
-    made_10 = product;
-    made_10.packed = packed;
-    made_10.reach = row.reach;
-    dmlops_plan_product(planning, op, &made_10, &given->left);
+    product.is_cooperative = backend->is_cooperative;
+    product.tile = chosen.tile;
+    product.split = chosen.split;
+    product.matrices = read;
+    product.packed = packed;
+    product.left = given->left;
+    dmlops_plan_product(planning, op, &product);
     return 1;
 }
 
@@ -5584,7 +5436,6 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
         rates.latency = 400;
         rates.alone = 32;
         rates.element = 2;
-        rates.taps = 1;
         dmlops_plan_Tile_12 made_3;
         dmlops_plan_cooperative_sums(planning, one->sums, &made_3);
         dmlops_plan_Choice made_4;

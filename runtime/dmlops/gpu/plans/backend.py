@@ -29,10 +29,8 @@ BYTES_RATE = 7500  # NVIDIA H200: 1979 T/s
 "multiply-adds of bytes by cooperative matrices"
 COOPERATIVE_TINY = 32  # NVIDIA H200: 1.2 to 3.1 times as fast with 8 to 32, 0.81 with a depth of 64
 "rows, columns and depth up to which ordinary arithmetic beats cooperative matrices"
-COOPERATIVE_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
-"rows under a window from which cooperative matrices of float16 pay"
 TILE_LEAST_ROWS = 6  # NVIDIA H200: 4 at 0.4 to 1.2; of cooperative matrices 0.57 to 0.86 without them
-"rows under a window from which others pay"
+"rows under a window from which tiles pay, unless cooperative matrices of float16 suit"
 
 
 class Backend(NamedTuple):
@@ -51,24 +49,23 @@ def backend_of(out: Planning, op: Contraction, found: Matrices) -> Backend:
     is_windowed = len(found.axes) > 0
     if is_of_bytes(op):
         if suits_cooperative_bytes(out, op, found):
-            return Backend(True, 16, Rates(BYTES_RATE, 410, 37, 1, 1), byte_tiles(found))
-        return Backend(False, 16, Rates(DOT_RATE, 210, 60, 1, 1), dot_tiles())
+            return Backend(True, 16, Rates(BYTES_RATE, 410, 37, 1), byte_tiles(found))
+        return Backend(False, 16, Rates(DOT_RATE, 210, 60, 1), dot_tiles())
     if suits_cooperative_matrix(out, op, found):
+        rates = Rates(COOPERATIVE_RATE, 379, 32, 2)
         if is_windowed:
-            return Backend(True, 8, Rates(COOPERATIVE_RATE, 379, 32, 2, 1), tap_tiles(found.channels))
-        return Backend(True, 8, Rates(COOPERATIVE_RATE, 229, 32, 2, 1), cooperative_tiles())
-    if is_windowed:
-        return Backend(False, 4, Rates(FLOAT_RATE, 747, 58, 4, 1), float_window_tiles(found.channels))
-    return Backend(False, 4, Rates(FLOAT_RATE, 210, 47, 4, 1), float_tiles(found.depth))
+            return Backend(True, 8, rates, tap_tiles(found.channels))
+        return Backend(True, 8, rates, cooperative_tiles())
+    latency, alone = 704 if is_windowed else 210, 67 if is_windowed else 47
+    return Backend(False, 4, Rates(FLOAT_RATE, latency, alone, 4), float_tiles(found))
 
 
 def suits_cooperative_matrix(out: Planning, op: Contraction, found: Matrices) -> bool:
     """Whether the device has cooperative matrices, both factors are float16, and there is enough work."""
-    is_windowed = len(found.axes) > 0
     are_float16 = is_float16(op.left) and is_float16(op.right)
-    is_large = found.rows >= (COOPERATIVE_DIRECT_ROWS if is_windowed else 2) and found.columns > 1
-    is_tiny = not is_windowed and max(found.rows, found.columns, found.depth) <= COOPERATIVE_TINY
-    return out.has(Capability.COOPERATIVE_MATRIX) and are_float16 and is_large and not is_tiny
+    is_tiny = len(found.axes) == 0 and max(found.rows, found.columns, found.depth) <= COOPERATIVE_TINY
+    is_large = min(found.rows, found.columns) > 1 and not is_tiny
+    return out.has(Capability.COOPERATIVE_MATRIX) and are_float16 and is_large
 
 
 def suits_cooperative_bytes(out: Planning, op: Contraction, found: Matrices) -> bool:
@@ -82,7 +79,7 @@ def suits_cooperative_bytes(out: Planning, op: Contraction, found: Matrices) -> 
 def are_stored_whole(op: Contraction, found: Matrices) -> bool:
     """Whether cooperative matrices can store the output: bytes only in whole words, since storing them one by
     one takes atomics, which do not mix with these matrices."""
-    return op.output.bits >= 16 or output_vector(found, op.output) == 4
+    return op.output.bits >= 16 or output_vector(op, found, False) == 4
 
 
 def partial_vectors(found: Matrices) -> int:
@@ -90,24 +87,28 @@ def partial_vectors(found: Matrices) -> int:
     return times(times(found.rows, ceil_div(found.columns, 4)), found.count)
 
 
-def float_tiles(depth: int) -> Tiles:
-    """The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns."""
-    shallow = 8 if depth < 32 else 16
+def float_tiles(found: Matrices) -> Tiles:
+    """The candidates without cooperative matrices. A thread accumulates a quarter of its wave's rows and an
+    eighth of its columns. Their depth divides the channels of a tap if possible, so that a step reads a
+    single one of several taps."""
+    tap = found.channels if found.channels < found.depth else 0
+    depth = 8 if tap % 16 > 0 or found.depth < 32 else 16
+    deep = 32 if tap % 32 == 0 else depth
     return [
-        Tile(128, 128, 16, 32, 64, 2, 100),
-        Tile(64, 128, 16, 32, 64, 4, 85),
-        Tile(64, 64, 16, 32, 32, 4, 62),
-        Tile(64, 64, 16, 32, 64, 8, 70),
-        Tile(32, 128, 16, 16, 64, 5, 100),
-        Tile(128, 32, 32, 32, 32, 3, 60),
-        Tile(32, 64, 32, 16, 32, 7, 55),
-        Tile(32, 32, shallow, 16, 32, 7, 80),
-        Tile(16, 32, shallow, 16, 32, 8, 100),
+        Tile(128, 128, depth, 32, 64, 2, 100),
+        Tile(64, 128, depth, 32, 64, 3, 86),
+        Tile(64, 64, depth, 32, 64, 8, 63),
+        Tile(32, 128, depth, 16, 64, 3, 85),
+        Tile(16, 128, depth, 16, 32, 6, 100),
+        Tile(32, 64, deep, 16, 32, 6, 57),
+        Tile(128, 32, deep, 32, 32, 3, 54),
+        Tile(32, 32, depth, 16, 32, 7, 80),
+        Tile(16, 32, depth, 16, 32, 8, 100),
     ]
 
 
 def cooperative_tiles() -> Tiles:
-    """The candidates.
+    """The candidates for float16 without a window.
 
     Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast on
     an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight
@@ -120,28 +121,14 @@ def cooperative_tiles() -> Tiles:
         Tile(64, 64, 64, 32, 32, 6, 100),
         Tile(32, 64, 64, 32, 16, 7, 100),
         Tile(32, 32, 64, 16, 16, 6, 100),
-        Tile(64, 256, 64, 32, 64, 2, 80),
         Tile(32, 256, 64, 32, 32, 3, 100),
         Tile(256, 32, 64, 32, 32, 3, 100),
     ]
 
 
-def float_window_tiles(channels: int) -> Tiles:
-    """The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single
-    tap."""
-    depth = 16 if channels % 16 == 0 else 8
-    return [
-        Tile(128, 128, depth, 32, 64, 2, 92),
-        Tile(64, 128, depth, 32, 64, 3, 76),
-        Tile(32, 128, depth, 16, 64, 6, 66),
-        Tile(32, 64, 32 if channels % 32 == 0 else depth, 16, 32, 3, 100),
-        Tile(16, 128, depth, 16, 32, 6, 100),
-    ]
-
-
 def tap_tiles(channels: int) -> Tiles:
-    """The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a
-    step reads a single tap."""
+    """The candidates for float16 with a window. Their depth divides the `channels` of a tap if possible, so
+    that a step reads a single tap."""
     depth = 32 if channels % 64 > 0 else 64
     return [
         Tile(128, 128, 32, 64, 64, 2, 23),
@@ -153,6 +140,17 @@ def tap_tiles(channels: int) -> Tiles:
     ]
 
 
+def row_tiles() -> Tiles:
+    """The candidates that contain several taps, each with 16 channels."""
+    return [
+        Tile(64, 256, 16, 32, 64, 2, 23),
+        Tile(128, 256, 16, 64, 64, 1, 100),
+        Tile(64, 128, 16, 32, 64, 4, 18),
+        Tile(32, 256, 16, 32, 32, 2, 18),
+        Tile(16, 256, 16, 16, 32, 3, 12),
+    ]
+
+
 def byte_tiles(found: Matrices) -> Tiles:
     """The candidates with cooperative matrices. Deep ones need fewer barriers, but run out of registers under
     a window; so do deep ones and waves of few columns where lines are transposed."""
@@ -161,7 +159,7 @@ def byte_tiles(found: Matrices) -> Tiles:
     return [
         Tile(128, 128, deep, 64, 64, 2, 50),
         Tile(64, 128, deep, 32, 32 if is_along or is_windowed else 64, 2, 40),
-        Tile(32, 64, deep, 16, 32, 5, 20),
+        Tile(32, 64, deep, 16, 32, 5, 60),
         Tile(16, 32, 64, 16, 16, 8, 12),
     ]
 

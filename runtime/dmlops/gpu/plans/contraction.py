@@ -10,7 +10,7 @@ from .backend import Backend, backend_of
 from .gemm_view import Contraction, Matrices, Side, matrices_of, side_vector, suits_tiles
 from .loops import has
 from .planning import Planning
-from .product import plan_product, product_of
+from .product import Product, plan_product
 from .skinny import plan_skinny
 from .tile_cost import choose_tile
 
@@ -37,7 +37,7 @@ def plan_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     right = loaded(found.right, found.column_axis, found.columns, found.depth, backend)
     chosen = choose_tile(found, backend.tiles, backend.rates, True)
     read = found._replace(left=left, right=right)
-    plan_product(out, op, product_of(op, chosen, read, backend.is_cooperative), left)
+    plan_product(out, op, Product(backend.is_cooperative, chosen.tile, chosen.split, read, 0, left))
     return True
 
 

@@ -114,10 +114,10 @@ class Side(NamedTuple):
 class Matrices(NamedTuple):
     """The output as matrices, `count` of them.
 
-    `sizes` are those of the output, with 1 along rows, and along columns unless there is a window. `run`
-    elements of a row, or of a column if `is_down`, are contiguous in the output. A sum has `depth` products,
-    `channels` for each tap of the window. With phases, `sizes`, `columns` and `depth` are those of the
-    largest.
+    `sizes` are those of the output, with 1 along rows, and along columns unless there is a window. A sum has
+    `depth` products, `channels` for each tap of the window. With phases, `sizes`, `columns` and `depth` are
+    those of the largest. Tiles hold the products of `taps` adjacent taps at once, and overlap by the `reach`
+    of these: columns that the last one is behind the first.
     """
 
     sizes: Eight
@@ -125,12 +125,12 @@ class Matrices(NamedTuple):
     column_axis: int
     rows: int
     columns: int
-    is_down: bool
-    run: int
     depth: int
     channels: int
     count: int  # type: ignore[assignment]  # shadows tuple.count
     axes: WindowAxes
+    taps: int
+    reach: int
     left: Side
     right: Side
 
@@ -139,29 +139,26 @@ def no_matrices(axes: WindowAxes) -> Matrices:
     """For a window without weights, and for sums that are no contraction."""
     nothing = padded([])
     side = Side(0, nothing, 0, 0, False, 1)
-    return Matrices(nothing, NONE, NONE, 1, 1, False, 1, 0, 0, 1, axes, side, side)
+    return Matrices(nothing, NONE, NONE, 1, 1, 0, 0, 1, axes, 1, 0, side, side)
 
 
 def matrices_of(op: Contraction) -> Matrices:
     """The output as matrices, one for each coordinate of the batch; there is no window."""
     factors, output = op.factors, op.output
     row_axis, column_axis = len(output.sizes) - 2, len(output.sizes) - 1
-    rows, columns = output.sizes[row_axis], output.sizes[column_axis]
-    run = side_by_side(output, row_axis)
-    is_down = is_stored_down(op, row_axis, rows, run)
     sizes: Eight = [1 if d >= row_axis else size for d, size in enumerate(output.sizes)]
     return Matrices(
         sizes,
         row_axis,
         column_axis,
-        rows,
-        columns,
-        is_down,
-        rows if is_down else run,
+        output.sizes[row_axis],
+        output.sizes[column_axis],
         factors.depth,
         factors.depth,
         element_count(sizes),
         [],
+        1,
+        0,
         side_of(op.left, factors.left, output.sizes, row_axis),
         side_of(op.right, factors.right, output.sizes, column_axis),
     )
@@ -193,21 +190,27 @@ def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int
     return vector
 
 
-def side_by_side(output: Tensor, row_axis: int) -> int:
-    """The number of contiguous elements in the output, as loops over the dimensions after that of rows visit
-    them."""
-    run, axis = 1, len(output.sizes) - 1
-    while axis > row_axis and (output.sizes[axis] == 1 or output.strides[axis] == run):
-        run *= output.sizes[axis]
-        axis -= 1
+def side_by_side(tensor: Tensor, axis: int) -> int:
+    """The contiguous elements of a tensor, as loops over the dimensions after that one visit them."""
+    run, last = 1, len(tensor.sizes) - 1
+    while last > axis and (tensor.sizes[last] == 1 or tensor.strides[last] == run):
+        run *= tensor.sizes[last]
+        last -= 1
     return run
 
 
-def is_stored_down(op: Contraction, row_axis: int, rows: int, run: int) -> bool:
-    """Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are:
-    channels are innermost in memory, or matrices are stored column by column. Bytes are never stored so."""
-    is_adjacent = op.output.strides[row_axis] == 1 and rows > 1
-    return is_adjacent and run == 1 and not is_of_bytes(op)
+def run_of_row(op: Contraction, found: Matrices) -> int:
+    """The contiguous elements of a row in the output; with phases, or padding for several taps, they are
+    apart."""
+    has_phases = any(axis.divisor > 1 for axis in found.axes)
+    return 1 if has_phases or found.taps > 1 else side_by_side(op.output, found.row_axis)
+
+
+def is_stored_down(op: Contraction, found: Matrices) -> bool:
+    """Whether the elements of a column are contiguous in the output, not those of a row: channels are
+    innermost in memory, or matrices are stored column by column. Bytes are never stored so."""
+    is_adjacent = op.output.strides[found.row_axis] == 1 and found.rows > 1
+    return is_adjacent and run_of_row(op, found) == 1 and not is_of_bytes(op)
 
 
 def is_of_bytes(op: Contraction) -> bool:
@@ -225,10 +228,11 @@ def suits_tiles(op: Contraction, found: Matrices) -> bool:
     return is_whole and times(times(found.rows, found.columns), found.depth * count) >= TILE_PRODUCTS
 
 
-def output_vector(found: Matrices, output: Tensor) -> int:
-    """Adjacent elements of a row or column that a thread stores at once: 1 or 4."""
-    vector = gcd(4, found.run)
-    for axis, stride in enumerate(output.strides):
-        if output.sizes[axis] > 1 and stride >= found.run:
+def output_vector(op: Contraction, found: Matrices, is_down: bool) -> int:
+    """Adjacent elements of a row, or of a column if `is_down`, that a thread stores at once: 1 or 4."""
+    run = found.rows if is_down else run_of_row(op, found)
+    vector = gcd(4, run)
+    for axis, stride in enumerate(op.output.strides):
+        if op.output.sizes[axis] > 1 and stride >= run:
             vector = gcd(vector, stride)
     return 4 if vector == 4 else 1

@@ -8,16 +8,14 @@ one tap; of bytes, the right one, too: the channels of a pixel adjacent, and pad
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
 
-from .backend import Backend
+from .backend import Backend, row_tiles
 from .gemm_view import (
     Contraction,
     Matrices,
     Side,
     WindowAxes,
     is_of_bytes,
-    is_stored_down,
     side_by_side,
     side_of,
     side_vector,
@@ -26,8 +24,8 @@ from .gemm_view import (
 from .loops import ceil_div, element_count, padded, times
 from .operands import NONE, Eight
 from .planning import Planning
-from .product import plan_product, product_of
-from .tile_cost import Tile, Tiles, choose_tile
+from .product import Product, plan_product
+from .tile_cost import choose_tile
 from .windows import has_phases, in_words, is_divided, is_pointwise, most_places, phases_of, taps_of
 
 ROWS = 1
@@ -39,35 +37,24 @@ COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
 "extra columns of a tile that only its other taps need, at most"
 
 
-class Row(NamedTuple):
-    """The `taps` along a window's last dimension whose products tiles hold at once, how many columns
-    (`reach`) the last of them is behind the first, and the matrices, with padded rows of the output."""
-
-    taps: int
-    reach: int
-    matrices: Matrices
-
-
 def windowed(op: Contraction, axes: WindowAxes, groups: int) -> Matrices:
     """The output as matrices: one per phase of each channel group."""
     factors, output = op.factors, op.output
     sizes: Eight = [output.sizes[0], 1]
     sizes.extend([ceil_div(axis.elements, axis.divisor) for axis in axes])  # those of the largest phase
-    rows, run = output.sizes[ROWS] // groups, 1 if is_divided(axes) else side_by_side(output, ROWS)
-    is_down = is_stored_down(op, ROWS, rows, run)
     left = side_of(op.left, factors.left, output.sizes, ROWS)
     return Matrices(
         sizes,
         ROWS,
         NONE,
-        rows,
+        output.sizes[ROWS] // groups,
         element_count(sizes),
-        is_down,
-        rows if is_down else run,
         times(factors.depth, most_places(axes)),
         factors.depth,
         times(groups, phases_of(axes)),
         axes,
+        1,
+        0,
         left._replace(matrix=op.left.sizes[0] // groups * op.left.strides[0]),
         side_of(op.right, factors.right, output.sizes, 0),
     )
@@ -90,28 +77,17 @@ def is_matrix(found: Matrices, vector: int) -> bool:
     return is_inside and side_vector(found.left, ROWS, found.rows, found.depth, vector) == vector
 
 
-def adjacent_columns(axes: WindowAxes) -> int:
-    """The number of columns that are contiguous in the right factor: more than 1 only if each element meets a
-    single tap, and these are contiguous along all of the window's dimensions."""
-    run = 1
-    for place in range(len(axes)):
-        axis = axes[len(axes) - 1 - place]
-        if not is_pointwise(axis) or (axis.limit > 1 and axis.stride != run):
-            return 1
-        run *= axis.limit
-    return run
-
-
 def gathered(op: Contraction, found: Matrices, most: int) -> Side:
     """The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they
     start, or single elements, which tiles of cooperative matrices then hold along k."""
     right = op.right
-    channels = gcd(most, found.channels) if right.strides[1] == 1 else 1
-    columns = gcd(most, adjacent_columns(found.axes))
+    is_same = all(is_pointwise(axis) for axis in found.axes)  # coordinates are those of the output
+    run = side_by_side(right, ROWS) if is_same else 1
+    channels, columns = gcd(most, found.channels) if right.strides[1] == 1 else 1, gcd(most, run)
     for d, stride in enumerate(right.strides):
         if right.sizes[d] > 1:
             channels = channels if d == 1 else gcd(channels, stride)
-            columns = gcd(columns, stride) if d < 2 else columns
+            columns = columns if d > 1 and stride < run else gcd(columns, stride)
     is_along = channels > 1 or (columns == 1 and most == 8)
     return found.right._replace(is_along=is_along, vector=channels if channels > 1 else columns)
 
@@ -130,32 +106,19 @@ def with_packed_pixels(op: Contraction, given: Matrices) -> Matrices:
     return given._replace(depth=depth, channels=channels, axes=axes, right=right)
 
 
-def row_of(op: Contraction, found: Matrices) -> Row:
-    """The taps that tiles can hold at once. Each row of the output has so many columns that they keep its
-    windows clear of the tensor's next row: the zeros before that row also end this one."""
+def with_several_taps(found: Matrices) -> Matrices:
+    """The matrices with the taps that tiles can hold at once, if these are several. Each row of the output
+    then has so many columns that they keep its windows clear of the tensor's next row: the zeros before that
+    row also end this one."""
     axis = found.axes[-1]
     reach, before, width = axis.tap * (axis.taps - 1), max(-axis.first, 0), axis.elements
     is_near = 1 < axis.taps <= COOPERATIVE_TAPS and axis.step == 1 and 0 < reach <= COOPERATIVE_REACH
-    if not is_near or is_divided(found.axes) or op.factors.depth % 16 > 0:
-        return Row(1, 0, found)
+    if not is_near or is_divided(found.axes) or found.channels % 16 > 0:
+        return found
     sizes: Eight = list(found.sizes)
     sizes[-1] = max(min(width + reach, max(before + axis.limit, width + reach - before)), width)
-    run = found.run if found.is_down else 1
-    wide = found._replace(sizes=sizes, columns=element_count(sizes), run=run)
-    return Row(axis.taps, ceil_div(reach, 4) * 4, wide)
-
-
-def row_tiles(row: Row) -> Tiles:
-    """The candidates that contain several taps, each with 16 channels. Their last columns serve other tiles,
-    too, so these are not counted."""
-    wide, depth = 256 - row.reach, 16 * row.taps
-    return [
-        Tile(64, wide, depth, 32, 64, 2, 23),
-        Tile(128, wide, depth, 64, 64, 1, 100),
-        Tile(64, 128 - row.reach, depth, 32, 64, 4, 18),
-        Tile(32, wide, depth, 32, 32, 2, 18),
-        Tile(16, wide, depth, 16, 32, 3, 12),
-    ]
+    reach = ceil_div(reach, 4) * 4
+    return found._replace(sizes=sizes, columns=element_count(sizes), taps=axis.taps, reach=reach)
 
 
 def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: Backend) -> bool:
@@ -172,18 +135,14 @@ def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: 
         packed += times(times(found.rows, found.count), vectors)
         pitch = vectors * vector
         left = Side(0, padded([0, pitch]), 1, times(found.rows, pitch), True, vector)
-    row = Row(1, 0, found)
-    chosen = choose_tile(found, backend.tiles, backend.rates, True)
-    several = row_of(op, found)
+    chosen, several = choose_tile(found, backend.tiles, backend.rates, True), with_several_taps(found)
     if vector == 8 and several.taps > 1:
-        rates = backend.rates._replace(taps=several.taps)
-        other = choose_tile(several.matrices, row_tiles(several), rates, True)
+        other = choose_tile(several, row_tiles(), backend.rates, True)
         if other.time < chosen.time:
-            chosen, row = other, several
-    tile = chosen.tile._replace(columns=chosen.tile.columns + row.reach, depth=chosen.tile.depth // row.taps)
+            chosen, found = other, several
     out.define("PHASED", int(is_divided(given.axes)))
-    out.define("TAPS_AT_ONCE", row.taps)
-    read = row.matrices._replace(axes=in_words(out, found.axes), left=left)
-    product = product_of(op, chosen._replace(tile=tile), read, backend.is_cooperative)
-    plan_product(out, op, product._replace(packed=packed, reach=row.reach), given.left)
+    out.define("TAPS_AT_ONCE", found.taps)
+    read = found._replace(axes=in_words(out, found.axes), left=left)
+    product = Product(backend.is_cooperative, chosen.tile, chosen.split, read, packed, given.left)
+    plan_product(out, op, product)
     return True

@@ -13,12 +13,12 @@ from typing import Annotated, NamedTuple
 
 from .backend import are_stored_whole, partial_vectors
 from .capabilities import Capability
-from .gemm_view import Contraction, Matrices, Side, WindowAxes, is_of_bytes, output_vector
+from .gemm_view import Contraction, Matrices, Side, WindowAxes, is_of_bytes, is_stored_down, output_vector
 from .loops import MAX_COUNT, Dimensions, Lists, Words, extents, grid, power_below, times
 from .operands import NO_MEMBER, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
-from .tile_cost import Choice, Split, Tile
+from .tile_cost import Split, Tile
 
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
@@ -26,8 +26,6 @@ PARTS_ALL_THREADS = 32768  # NVIDIA H200: 65536 at 0.98 to 0.99
 "threads that saturate a GPU with partial sums; with fewer sums, more of them share each"
 PARTS_EACH = 8  # NVIDIA H200: 1 thread for 128 parts at 0.69 to 0.81
 "parts that each of these adds up, at least"
-PARTS_SHARING = 32
-"threads that share a sum, at most"
 
 # Passes, relative to the contraction's number
 PARTS_PASS = 1  # adds up partial sums
@@ -36,17 +34,15 @@ PACK_PASS = 2  # under a window, packs factors
 
 
 class Product(NamedTuple):
-    """The parameters of a plan. `in_parts`: partial sums go to scratch, even if k has a single part. The
-    matrices' factors are those that the k-loop reads: `packed` vectors of 16 bytes, if there are any. Tiles
-    overlap by `reach` columns."""
+    """A product by a backend, in tiles. The matrices' factors are those that the k-loop reads; `packed`
+    vectors of 16 bytes are packed first, the left one of them from `left`."""
 
+    is_cooperative: bool
     tile: Tile
     split: Split
-    in_parts: bool
-    is_cooperative: bool
     matrices: Matrices
     packed: int
-    reach: int
+    left: Side
 
 
 class ContractionParams(NamedTuple):
@@ -85,45 +81,57 @@ class ContractionParams(NamedTuple):
     scalars: Words
 
 
-def product_of(op: Contraction, chosen: Choice, given: Matrices, is_cooperative: bool) -> Product:
-    """The product by a tile, with partial sums, which are always in rows, if k is split or cooperative
-    matrices cannot store the output."""
-    found, in_parts = given, chosen.split.parts > 1 or (is_cooperative and not are_stored_whole(op, given))
-    if given.is_down and in_parts:
-        found = given._replace(is_down=False, run=1)
-    return Product(chosen.tile, chosen.split, in_parts, is_cooperative, found, 0, 0)
-
-
-def plan_product(out: Planning, op: Contraction, product: Product, left: Side) -> None:
-    """The pass that multiplies; before it, one that packs the given left factor, and of bytes the right one,
-    if there is anything to pack; after it, one that adds up partial sums, if there are any. Packed factors
-    follow these in scratch; the k-loop counts their elements."""
-    found, packed = product.matrices, product.packed
-    sums = times(4 * partial_vectors(found), product.split.parts) if product.in_parts else 0
+def plan_product(out: Planning, op: Contraction, product: Product) -> None:
+    """The pass that multiplies; before it, one that packs factors, if there is anything to pack; after it,
+    one that adds up partial sums, which are always in rows, if k is split or cooperative matrices cannot
+    store the output. Packed factors follow these in scratch; the k-loop counts their elements."""
+    found, tile, split, packed = product.matrices, product.tile, product.split, product.packed
+    in_parts = split.parts > 1 or (product.is_cooperative and not are_stored_whole(op, found))
+    is_down = not in_parts and is_stored_down(op, found)
+    sums = times(4 * partial_vectors(found), split.parts) if in_parts else 0
     words, each = sums + times(4, packed), found.left.vector if packed > 0 else 4
     if times(sums // 4 + packed, each) >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, times(4, words))
-    out.define("OUTPUT_DOWN", int(found.is_down))
-    out.define("SPLIT_K", int(product.in_parts))
+    out.define("OUTPUT_DOWN", int(is_down))
+    out.define("SPLIT_K", int(in_parts))
     out.write(out.scratch(max(4 * words, 16)))
     out.share()
     if packed > 0:
-        out.define("TILE_DEPTH", product.tile.depth)
-        out.define("TAP_PRODUCTS", gcd(found.channels, product.tile.depth))
+        out.define("TILE_DEPTH", tile.depth)
+        out.define("TAP_PRODUCTS", gcd(found.channels, tile.depth))
         out.define("PACK_VECTOR", each)
         if op.output.bits >= 16:
             out.define("OUTPUT_VECTOR", 1)
-        dispatch_single(out, op, product.split, found._replace(left=left), PACK_PASS, packed)
+        dispatch_single(out, op, split, found._replace(left=product.left), PACK_PASS, packed)
         found = found._replace(left=found.left._replace(first=sums // 4 * each))
-    multiply(out, op, product._replace(matrices=found))
-    if product.in_parts:
-        add_parts(out, op, product.split, found)
 
-
-def multiply(out: Planning, op: Contraction, product: Product) -> None:
-    """The pass that multiplies."""
-    found, tile, split = product.matrices, product.tile, product.split
+    define_factors(out, op, found, packed > 0)
+    if len(found.axes) > 0:
+        out.define("TAP_PRODUCTS", gcd(found.channels, tile.depth))
+        out.define("REACH", found.reach)
+    if product.is_cooperative:
+        out.define("COOPERATIVE_MATRIX", 1)
     out.define("PASS", op.number)
+    out.define("OUTPUT_VECTOR", 1 if in_parts else output_vector(op, found, is_down))
+    out.define("TILE_ROWS", tile.rows)
+    out.define("TILE_COLUMNS", tile.columns)
+    out.define("TILE_DEPTH", tile.depth)
+    out.define("WAVE_ROWS", tile.wave_rows)
+    out.define("WAVE_COLUMNS", tile.wave_columns)
+    threads = tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE  # in a group
+    groups = grid(out, split.down * split.across * found.count * split.parts * threads, threads, 1)
+    out.dispatch(contraction_params(op, split, found, groups), groups, packed > 0)
+
+    if in_parts:  # a thread takes four adjacent sums, or shares them if these are few
+        vectors = partial_vectors(found)
+        sharing = power_below(PARTS_ALL_THREADS // vectors, split.parts // PARTS_EACH)
+        out.define("PART_THREADS", sharing)
+        out.define("OUTPUT_VECTOR", output_vector(op, found, False))
+        dispatch_single(out, op, split, found, PARTS_PASS, times(vectors, sharing))
+
+
+def define_factors(out: Planning, op: Contraction, found: Matrices, is_packed: bool) -> None:
+    """The macros that say how factors are read."""
     out.define("LEFT_VECTOR", found.left.vector)
     out.define("LEFT_ALONG", int(found.left.is_along))
     out.define("RIGHT_VECTOR", found.right.vector)
@@ -134,31 +142,7 @@ def multiply(out: Planning, op: Contraction, product: Product) -> None:
         out.define("ZERO_POINTS", int(lessens or not are_signed))
         out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
     elif len(found.axes) > 0:
-        out.define("PACKED", int(product.packed > 0))
-    if len(found.axes) > 0:
-        out.define("TAP_PRODUCTS", gcd(found.channels, tile.depth))
-        out.define("REACH", product.reach)
-    out.define("OUTPUT_VECTOR", 1 if product.in_parts else output_vector(found, op.output))
-    out.define("TILE_ROWS", tile.rows)
-    out.define("TILE_COLUMNS", tile.columns)
-    out.define("TILE_DEPTH", tile.depth)
-    out.define("WAVE_ROWS", tile.wave_rows)
-    out.define("WAVE_COLUMNS", tile.wave_columns)
-    if product.is_cooperative:
-        out.define("COOPERATIVE_MATRIX", 1)
-    threads = tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE  # in a group
-    groups = grid(out, split.down * split.across * found.count * split.parts * threads, threads, 1)
-    out.dispatch(contraction_params(op, split, found, groups), groups, product.packed > 0)
-
-
-def add_parts(out: Planning, op: Contraction, split: Split, found: Matrices) -> None:
-    """The pass that adds up partial sums, in which threads take four adjacent ones, and share them if these
-    are few."""
-    vectors = partial_vectors(found)
-    sharing = power_below(min(PARTS_ALL_THREADS // vectors, split.parts // PARTS_EACH), PARTS_SHARING)
-    out.define("PART_THREADS", sharing)
-    out.define("OUTPUT_VECTOR", output_vector(found, op.output))
-    dispatch_single(out, op, split, found, PARTS_PASS, times(vectors, sharing))
+        out.define("PACKED", int(is_packed))
 
 
 def dispatch_single(

@@ -43,13 +43,12 @@ def with_few_rows(found: Matrices) -> Matrices:
     """The matrices, transposed if they have too many rows: rows and columns, and with them the factors,
     swapped. Threads store rows, contiguous or not."""
     if found.rows <= MOST_ROWS:
-        return found._replace(is_down=False)
+        return found
     return found._replace(
         row_axis=found.column_axis,
         column_axis=found.row_axis,
         rows=found.columns,
         columns=found.rows,
-        is_down=False,
         left=found.right,
         right=found.left,
     )

@@ -98,7 +98,7 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_
     vector = 4 if are_in_vectors(one, tensors, 4) else 1
     tile = lane_tile(one.sums, found, vector, is_alone)
     if is_cooperative:
-        rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, 32, 2, 1)  # as for products
+        rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, 32, 2)  # as for products
         tile = choose_tile(found, cooperative_sums(one.sums), rates, False).tile
     in_group = tile.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, tile.columns)), others)

@@ -14,8 +14,6 @@ from typing import Annotated, NamedTuple
 from .gemm_view import Matrices
 from .loops import MULTIPROCESSORS, ceil_div, times
 
-TILE_LEAST_PART = 64
-"products in a part of k, at least"
 TILE_MOST_PARTS = 128  # NVIDIA H200: 64 at 0.56 for float32, and at 1.16 for float16, with 64x65536x64
 "parts of k, at most"
 CACHE_RATE = 3563  # NVIDIA H200, fitted
@@ -55,14 +53,12 @@ class Split(NamedTuple):
 
 class Rates(NamedTuple):
     """Multiply-adds of a multiprocessor per nanosecond; how long a step takes beside its arithmetic, in
-    nanoseconds; the percentage of the former that a group reaches alone; the bytes of an element; the taps of
-    a tile, for all of which columns are loaded once."""
+    nanoseconds; the percentage of the former that a group reaches alone; the bytes of an element."""
 
     arithmetic: int
     latency: int
     alone: int
     element: int
-    taps: int
 
 
 class Choice(NamedTuple):
@@ -74,13 +70,15 @@ class Choice(NamedTuple):
 
 
 def tile_time(found: Matrices, tile: Tile, rates: Rates, split: Split) -> int:
-    """Nanoseconds that the product takes, apart from what is the same for all tiles."""
+    """Nanoseconds that the product takes, apart from what is the same for all tiles. Columns are loaded once
+    for all taps that a tile holds."""
     groups = times(times(split.down * split.across, found.count), split.parts)
-    steps = ceil_div(split.products, tile.depth)
-    area = tile.rows * tile.columns
-    alone = times(steps, rates.latency + area * tile.depth * 100 // (rates.arithmetic * rates.alone))
-    busy = area * steps * tile.depth * 100 // (rates.arithmetic * tile.efficiency)
-    traffic = (tile.rows + tile.columns // rates.taps) * steps * tile.depth * rates.element // CACHE_RATE
+    depth, columns = tile.depth * found.taps, tile.columns - found.reach
+    steps = ceil_div(split.products, depth)
+    area = tile.rows * columns
+    alone = times(steps, rates.latency + area * depth * 100 // (rates.arithmetic * rates.alone))
+    busy = area * steps * depth * 100 // (rates.arithmetic * tile.efficiency)
+    traffic = (tile.rows + columns // found.taps) * steps * depth * rates.element // CACHE_RATE
     rounds = ceil_div(groups, MULTIPROCESSORS * tile.resident)
     time = max(times(rounds, alone), times(ceil_div(groups, MULTIPROCESSORS), busy))
     time = max(time, times(groups, traffic))
@@ -103,12 +101,12 @@ def choose_tile(found: Matrices, tiles: Tiles, rates: Rates, may_split: bool) ->
     `may_split`."""
     best = Choice(tiles[0], Split(1, 1, 1, 1), MOST_TIME)
     for tile in tiles:
-        down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
-        groups = times(down * across, found.count)
-        most = min(found.depth // max(2 * tile.depth, TILE_LEAST_PART), TILE_MOST_PARTS) if may_split else 1
+        down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - found.reach)
+        groups, depth = times(down * across, found.count), tile.depth * found.taps
+        most = min(found.depth // (2 * depth), TILE_MOST_PARTS) if may_split else 1
         for rounds in range(2 * tile.resident + 1):
             parts = max(min(rounds * MULTIPROCESSORS // groups, most), 1)
-            split = split_into(parts, found.depth, tile.depth, down, across)
+            split = split_into(parts, found.depth, depth, down, across)
             time = tile_time(found, tile, rates, split)
             if time < best.time:
                 best = Choice(tile, split, time)
