@@ -116,11 +116,13 @@ def section(operator: str) -> str:
     return str(found)
 
 
-def changed(folder: Path, operator: str, old: str, new: str) -> Variant:
-    """The operator with one text of its section in place of another."""
+def changed(folder: Path, operator: str, *texts: str) -> Variant:
+    """The operator with texts of its section in place of others: an old one, a new one, and so on."""
     text = section(operator)
-    assert old in text, "the text to replace is no longer in the spec"
-    return Variant(folder, operator, text.replace(old, new))
+    for old, new in zip(texts[::2], texts[1::2], strict=True):
+        assert old in text, "the text to replace is no longer in the spec"
+        text = text.replace(old, new)
+    return Variant(folder, operator, text)
 
 
 def operators_with(kind: type[F]) -> dict[str, F]:

@@ -57,6 +57,11 @@ def of(operator: str, text: str = section("{}")) -> Callable[[Path, str], Varian
     return lambda folder, part: Variant(folder, operator, text.format(part))
 
 
+def edit(operator: str, *first: str) -> Callable[..., Variant]:
+    """An operator with texts of its section in place of others, those of variants after the first ones."""
+    return lambda folder, *texts: changed(folder, operator, *first, *texts)
+
+
 # Maps.
 
 
@@ -81,20 +86,6 @@ GATHERS = Family(of("GATHER_ELEMENTS", section("{}")), in_step, {
 
 # Products.
 
-A, B = (
-    f"{name}Tensor[at[:r - 2] + ([{first}] if Trans{name} == NONE else [{second}])]"
-    for name, first, second in (("A", "at[r - 2], k", "k, at[r - 2]"), ("B", "k, at[r - 1]", "at[r - 1], k"))
-)
-DOT = f"sum({A} * {B} for k in range(K))"
-ADDED = "(Beta * CTensor[at] if present(CTensor) else 0)"
-
-
-def gemm(folder: Path, output: str, kept: str = "") -> Variant:
-    """GEMM with another output, and perhaps an intermediate tensor."""
-    tensors = f'  tensors:\n    Kept: {{sizes: OutputTensor.Sizes, value: "{kept}"}}\n' if kept else ""
-    rank = "    r: OutputTensor.DimensionCount\n"
-    return Variant(folder, "GEMM", section(output, rank).replace("  outputs:", f"{tensors}  outputs:"))
-
 
 def matrices(variant: Variant) -> Runs:
     """Both factors as they are, and both transposed."""
@@ -106,17 +97,17 @@ def matrices(variant: Variant) -> Runs:
         yield described("GEMM", np.zeros((2, 3, 4), np.float32), arrays, **members), arrays
 
 
-PRODUCTS = Family(gemm, has(Contraction), {
-    "kept": (f"Kept[at] + {ADDED}", f"Alpha * {DOT}", True),
-    "turned round": (f"sum({B} * {A} for k in range(K))", True),
-    "used twice": (f"{DOT} / (1 + abs({DOT}))", True),
-    "with a condition": (f"sum({A} * {B} for k in range(K) if k != 1)", False),
-    "greatest": (f"max({A} * {B} for k in range(K))", False),
-    "of one tensor": (f"sum({A} * {A} for k in range(K))", False),
-    "backward": (f"sum({A} * {B.replace('k', 'K - 1 - k')} for k in range(K))", False),
-    "two sums": (f"{DOT} + sum({A} for k in range(K))", False),
-    "a factor again": (f"{DOT} + {A.replace('k', '0')}", False),
-    "read elsewhere": ("Kept[at[:r - 1] + [0]]", DOT, False),
+ACTIVATED = "apply_activation(Product[at], FusedActivation)"
+PRODUCTS = Family(edit("GEMM", ACTIVATED, "Product[at]"), has(Contraction), {
+    "turned round": ("a(k) * b(k)", "b(k) * a(k)", True),
+    "used twice": ("OutputTensor: Product[at]", "OutputTensor: Product[at] / (1 + abs(Product[at]))", True),
+    "with a condition": ("range(K))", "range(K) if k != 1)", False),
+    "greatest": ("sum(a(k)", "max(a(k)", False),
+    "of one tensor": ("BTensor[", "ATensor[", False),
+    "backward": ("[k, at[r - 1]] if", "[K - 1 - k, at[r - 1]] if", False),
+    "two sums": ("range(K))", "range(K)) + sum(a(k) for k in range(K))", False),
+    "a factor again": ("range(K))", "range(K)) + a(0)", False),
+    "read elsewhere": ("Product[at]", "Product[at[:r - 1] + [0]]", False),
 }, matrices)  # fmt: skip
 
 LEFT = "ATensor[at[:r - 1] + [k]]"
@@ -138,10 +129,6 @@ BYTES = Family(
 )  # fmt: skip
 
 
-def convolution(folder: Path, old: str, new: str) -> Variant:
-    return changed(folder, "CONVOLUTION", old, new)
-
-
 def factors(variant: Variant) -> Any:
     """The tensors of both factors of a sum over a window."""
     found = variant.form_of(Contraction)
@@ -153,7 +140,7 @@ CHANNELS = "for k in range(inputs) if reads_input(w)"
 STEP = "w[d] * Dilations[d]"
 PRODUCT = ("InputTensor[[at[0], input_channel(k)] + position(w)]", "filter(k, w)")
 FILTERED = ("FilterTensor", "InputTensor")
-WINDOWS = Family(convolution, factors, {
+WINDOWS = Family(edit("CONVOLUTION"), factors, {
     "turned round": (" * ".join(PRODUCT), " * ".join(PRODUCT[::-1]), FILTERED),
     "added otherwise": (f"at[d + 2] * Strides[d] + {STEP}", f"{STEP} + Strides[d] * at[d + 2]", FILTERED),
     "with a gap": (CHANNELS, f"{CHANNELS} and w[0] != 1", None),
@@ -368,7 +355,6 @@ def rows(variant: Variant) -> Runs:
 
 
 SOFTMAX, HARDMAX, SOFT = "ACTIVATION_SOFTMAX1", "ACTIVATION_HARDMAX1", "normalization, softmax"
-FIRST = f'First: {{sizes: kept, type: int, value: "ravel_index(argmax({ROW} {IN_ROW}), extent)"}}'
 OWN = "ravel_index([at[d] if reduced(d) else 0 for d in axes(InputTensor)], extent)"
 POWERS = f'Sum: {{sizes: kept, value: "sum(exp({ROW}) {IN_ROW})"}}'
 BACK = (REDUCED, 'turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"')
@@ -378,21 +364,10 @@ EITHER = (
 )
 LAST_OF_TURNED = f"turned(argmax(InputTensor[over(turned(r))] {IN_ROW}))"
 LAST = f'Last: {{sizes: kept, type: int, value: "ravel_index({LAST_OF_TURNED}, extent)"}}'
-OTHERS, ABOVE = (
-    f"reduced(d): {text} for i in range(len(Axes)))" for text in ("all(Axes[i] != d", "any(Axes[i] < d")
-)
+ABOVE = "reduced(d): any(Axes[i] < d for i in range(len(Axes)))"
 TOP = f'Top: {{sizes: kept, value: "max({ROW} {IN_ROW})"}}'
 PEAK = f'Peak: {{sizes: kept, value: "finite(min({ROW} {IN_ROW}))"}}'
-STEEP = f'Sum: {{sizes: kept, value: "sum(exp(2 * ({ROW} - Peak[at])) {IN_ROW})"}}'
 BELOW = f'Sum: {{sizes: kept, value: "sum(exp({ROW} - Top[at]) {IN_ROW})"}}'
-ALONG = (
-    'Top: {sizes: "replace(InputTensor.Sizes, Axes[0], 1)", value: "finite(max(line(i) for i in range(length)))"}',
-    'Total: {sizes: "replace(InputTensor.Sizes, Axes[0], 1)", value: "sum(exp(line(i) - Top[at]) for i in range(length))"}',
-)
-LINE = (
-    "finite(x): 0 if is_infinity(x) else x", "length: InputTensor.Sizes[Axes[0]]",
-    'line(i): "InputTensor[replace(at, Axes[0], i)]"', 'row: "replace(at, Axes[0], 0)"',
-)  # fmt: skip
 MOST = (REDUCED, 'most: "[extent[d] - 1 if reduced(d) else 1 for d in axes(InputTensor)]"')
 
 
@@ -424,15 +399,10 @@ REDUCTIONS = Family(reduction, has(Rows), {
 
 # Scans.
 
-SIZE, ENTRY = "InputTensor.Sizes[Axis]", "InputTensor[replace(at, Axis, i)]"
-ENDS = f"""\
-    start: (at[Axis] + 1 if HasExclusiveSum else at[Axis]) if AxisDirection == DECREASING else 0
-    end: {SIZE} if AxisDirection == DECREASING else at[Axis] if HasExclusiveSum else at[Axis] + 1
-"""
-SCANS = Family(lambda folder, *texts: Variant(folder, "CUMULATIVE_SUMMATION", section(*texts)), lambda variant: variant.form, {
-    "greatest": (f"max({ENTRY} for i in range(start, end))", ENDS, None),
-    "from the second on": (f"sum({ENTRY} for i in range(start, end))", ENDS.replace("else 0", "else 1"), None),
-    "along another axis": (f"sum({ENTRY} for i in range(start, end))", ENDS.replace("at[Axis]", "at[0]"), None),
+SCANS = Family(edit("CUMULATIVE_SUMMATION"), lambda variant: variant.form, {
+    "greatest": ("sum(", "max(", None),
+    "from the second on": ("else 0", "else 1", None),
+    "along another axis": ("at[Axis]", "at[0]", None),
 })  # fmt: skip
 
 # Views of tensors in attention.
@@ -440,10 +410,6 @@ SCANS = Family(lambda folder, *texts: Variant(folder, "CUMULATIVE_SUMMATION", se
 HEADS = "KeyValueHeads: HeadCount\n"
 QUERY = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
 FLAT = QUERY.format("h * HeadSize + e")
-
-
-def attention(folder: Path, old: str, new: str) -> Variant:
-    return changed(folder, "MULTIHEAD_ATTENTION", old, new)
 
 
 def seen_as_views(variant: Variant) -> tuple[int, ...]:
@@ -454,7 +420,7 @@ def seen_as_views(variant: Variant) -> tuple[int, ...]:
 
 
 QUERIES = Family(
-    lambda folder, query: attention(folder, HEADS, f'{HEADS}    query(b, h, s, e): "{query}"\n'),
+    lambda folder, query: changed(folder, "MULTIHEAD_ATTENTION", HEADS, f'{HEADS}    query(b, h, s, e): "{query}"\n'),
     seen_as_views,
     {query: (query, (views, 4, 1, 0)) for query, views in {
         FLAT: 1,
@@ -473,7 +439,7 @@ QUERIES = Family(
     }.items()},
 )  # fmt: skip
 OLD_KEYS = Family(  # the past has all keys before the new ones, or keys are no views
-    lambda folder, old: attention(folder, HEADS, f'{HEADS}    is_past(P, c): "{old}"\n'),
+    lambda folder, old: changed(folder, "MULTIHEAD_ATTENTION", HEADS, f'{HEADS}    is_past(P, c): "{old}"\n'),
     seen_as_views,
     {old: (old, (3, 4, 1, 0) if fits else (3, 0, 0, 0)) for old, fits in {
         "present(P) and c[2] < PastSequenceLength": True,
@@ -487,7 +453,7 @@ OLD_KEYS = Family(  # the past has all keys before the new ones, or keys are no 
     }.items()},
 )  # fmt: skip
 NEW_KEYS = Family(
-    lambda folder, new: attention(folder, HEADS, f'{HEADS}    is_new(b, t): "{new}"\n'),
+    lambda folder, new: changed(folder, "MULTIHEAD_ATTENTION", HEADS, f'{HEADS}    is_new(b, t): "{new}"\n'),
     seen_as_views,
     {new: (new, (3, 4, 1, 0) if fits else (3, 0, 0, 0)) for new, fits in {
         "in_bounds([t - past(b)], [KeySequenceLength])": True,
@@ -506,7 +472,7 @@ def is_view_in(variant: Variant) -> bool:
 
 INNER = "unravel_index(align(at, 3, 0)[2], [Heads, ValueHeadSize])"
 OUTPUTS = Family(
-    lambda folder, place: attention(folder, "Context[by_head(align(at, 3, 0))]", f"Context[{place}]"),
+    lambda folder, place: changed(folder, "MULTIHEAD_ATTENTION", "Context[by_head(align(at, 3, 0))]", f"Context[{place}]"),
     is_view_in,
     {place: (place, fits) for place, fits in {
         f"[align(at, 3, 0)[0], {INNER}[0], align(at, 3, 0)[1], {INNER}[1]]": True,
@@ -587,9 +553,6 @@ def test_only_resampling_has_taps() -> None:
 def test_regions_add_up_selected_terms_and_have_a_vector_axis() -> None:
     """With the dimensions tested and the one whose elements share the terms; vectors of channels."""
     sums, vectors = operators_with(SparseSum), operators_with(VectorAxis)
-    assert {name: (list(form.tests), form.apart) for name, form in sums.items()} == {
-        "ROI_ALIGN_GRAD": ([0, 2, 3], 1)
-    }
-    found = {name: (one.output, one.tensor, one.axis) for name, one in vectors.items()}
-    expected = ("OutputTensor", "InputTensor", 1)
-    assert found == dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1", "ROI_POOLING"), expected)
+    found = {name: (list(form.tests), form.apart) for name, form in sums.items()}
+    assert found == {"ROI_ALIGN_GRAD": ([0, 2, 3], 1)}
+    assert {one.axis for one in vectors.values()} == {1}

@@ -21,23 +21,21 @@ def test_every_operator_has_the_form_that_is_listed() -> None:
     assert with_forms == {one.name for one in registry.operators if listed(one.name) is not None}
 
 
+TERMS = "BTensor[at[:r - 1] + [k]] * ATensor[at[:r - 1] + [k]] for k in range(K)"
+
+
 @pytest.mark.parametrize(
     ("operator", "output", "forms"),
     [
         ("ELEMENT_WISE_ABS", "abs(InputTensor[at])", None),
         ("ELEMENT_WISE_ABS", "max(abs(InputTensor[p]) for p in ndindex([1 for d in axes(InputTensor)]))", ""),
-        (
-            "GEMM",
-            "sum(BTensor[at[:r - 1] + [k]] * ATensor[at[:r - 1] + [k]] for k in range(K))",
-            "left BTensor",
-        ),
-        ("GEMM", "max(ATensor[at[:r - 1] + [k]] * BTensor[at[:r - 1] + [k]] for k in range(K))", "slowly"),
+        ("GEMM", f"sum({TERMS})", "left BTensor"),
+        ("GEMM", f"max({TERMS})", "slowly"),
     ],
 )
 def test_what_no_longer_fits_is_named(operator: str, output: str, forms: str | None, tmp_path: Path) -> None:
     let = "  let: {r: OutputTensor.DimensionCount}\n" if "r - 1" in output else ""
-    section = f'compute:\n{let}  outputs:\n    OutputTensor: "{output}"\n'
-    variant = Variant(tmp_path, operator, section)
+    variant = Variant(tmp_path, operator, f'compute:\n{let}  outputs:\n    OutputTensor: "{output}"\n')
     messages = [one.message for one in misfits(variant.registry, Memory())]
     assert len(messages) == (forms is not None)
     assert all(one.startswith(f"{operator} is no longer ") and (forms or "") in one for one in messages)
