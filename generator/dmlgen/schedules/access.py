@@ -56,7 +56,7 @@ class Window:
     tensor, the right factor of a contraction, whose dimensions from the third on are those of the window and
     of the output; and on the left one, if there is one. Only those of the right one depend on the output's,
     and are still to be divided by `right_divisors`. Fields are those of the planners' record
-    (`plans/gemm_view.py`)."""
+    (`plans/definition_types.py`)."""
 
     sizes: ir.Expr
     right_first: ir.Expr

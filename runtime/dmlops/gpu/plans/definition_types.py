@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .gemm_view import Factors, Window
+from .gemm_view import Factors
 from .operands import NONE, Movement, Sizes, Tensors
 
 ELEMENTS_PER_THREAD = 4
@@ -191,6 +191,26 @@ class Activation(NamedTuple):
     kind: int
     parameter0: int
     parameter1: int
+
+
+class Window(NamedTuple):
+    """A box of `sizes` that moves over all dimensions but the first two of a tensor: the right factor of a
+    contraction, whose products also run over it, or what is pooled. There are none without a window. Each of
+    the `groups` has its own part of the left factor's first dimension and of the right factor's second.
+
+    For each of its dimensions: the coordinates at output and window coordinate 0 (`first`), and how far they
+    move with the output's (`steps`) and with the window's (`taps`). Those of the right factor are still to be
+    divided by `right_divisors`; if that leaves a remainder, there is no product.
+    """
+
+    sizes: Sizes = ()
+    groups: int = 1
+    left_first: Sizes = ()
+    left_taps: Sizes = ()
+    right_first: Sizes = ()
+    right_steps: Sizes = ()
+    right_taps: Sizes = ()
+    right_divisors: Sizes = ()
 
 
 class Attention(NamedTuple):

@@ -19,26 +19,6 @@ TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
 MOST_BYTES = 33025  # products of two differences of bytes, each at most 255 * 255, whose sum fits in 32 bits
 
 
-class Window(NamedTuple):
-    """A box of `sizes` that moves over all dimensions but the first two of a tensor: the right factor of a
-    contraction, whose products also run over it, or what is pooled. There are none without a window. Each of
-    the `groups` has its own part of the left factor's first dimension and of the right factor's second.
-
-    For each of its dimensions: the coordinates at output and window coordinate 0 (`first`), and how far they
-    move with the output's (`steps`) and with the window's (`taps`). Those of the right factor are still to be
-    divided by `right_divisors`; if that leaves a remainder, there is no product.
-    """
-
-    sizes: Sizes = ()
-    groups: int = 1
-    left_first: Sizes = ()
-    left_taps: Sizes = ()
-    right_first: Sizes = ()
-    right_steps: Sizes = ()
-    right_taps: Sizes = ()
-    right_divisors: Sizes = ()
-
-
 class WindowAxis(NamedTuple):
     """A window along one of its dimensions: on the right factor of a contraction, or on the tensor of a
     pooling, and on the weights, the left factor."""

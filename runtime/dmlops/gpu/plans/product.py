@@ -22,10 +22,8 @@ from .tile_cost import Split, Tile
 
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
-PARTS_ALL_THREADS = 32768  # NVIDIA H200: 65536 at 0.98 to 0.99
-"threads that saturate a GPU with partial sums; with fewer sums, more of them share each"
 PARTS_EACH = 8  # NVIDIA H200: 1 thread for 128 parts at 0.69 to 0.81
-"parts that each of these adds up, at least"
+"partial sums that a thread adds up, at least, if several share them"
 
 # Passes, relative to the contraction's number
 PARTS_PASS = 1  # adds up partial sums
@@ -122,12 +120,11 @@ def plan_product(out: Planning, op: Contraction, product: Product) -> None:
     groups = grid(out, split.down * split.across * found.count * split.parts * threads, threads, 1)
     out.dispatch(contraction_params(op, split, found, groups), groups, packed > 0)
 
-    if in_parts:  # a thread takes four adjacent sums, or shares them if these are few
-        vectors = partial_vectors(found)
-        sharing = power_below(PARTS_ALL_THREADS // vectors, split.parts // PARTS_EACH)
+    if in_parts:  # a thread takes four adjacent sums, or shares them if they have many parts
+        sharing = power_below(split.parts // PARTS_EACH, split.parts)
         out.define("PART_THREADS", sharing)
         out.define("OUTPUT_VECTOR", output_vector(op, found, False))
-        dispatch_single(out, op, split, found, PARTS_PASS, times(vectors, sharing))
+        dispatch_single(out, op, split, found, PARTS_PASS, times(partial_vectors(found), sharing))
 
 
 def define_factors(out: Planning, op: Contraction, found: Matrices, is_packed: bool) -> None:

@@ -9,7 +9,8 @@ apart as the divisor along each dimension.
 from __future__ import annotations
 
 from .common_bindings import counted
-from .gemm_view import Window, WindowAxes, WindowAxis
+from .definition_types import Window
+from .gemm_view import WindowAxes, WindowAxis
 from .loops import ceil_div, element_count, times
 from .operands import Eight, Tensor
 from .planning import Planning
@@ -37,8 +38,8 @@ def window_axes(out: Planning, window: Window, weights: Tensor, tensor: Tensor, 
                 divisor,
                 tensor.sizes[2 + d],
                 tensor.strides[2 + d],
-                weights_first,
-                -weights_step if tap < 0 else weights_step,
+                weights_first % 2**32,
+                (-weights_step if tap < 0 else weights_step) % 2**32,
                 output.sizes[2 + d],
             )
         )
@@ -47,15 +48,7 @@ def window_axes(out: Planning, window: Window, weights: Tensor, tensor: Tensor, 
 
 def in_words(out: Planning, axes: WindowAxes) -> WindowAxes:
     """The axes as shaders take them."""
-    return [
-        axis._replace(
-            first=counted(out, axis.first),
-            stride=axis.stride % 2**32,
-            weightsFirst=axis.weightsFirst % 2**32,
-            weightsStep=axis.weightsStep % 2**32,
-        )
-        for axis in axes
-    ]
+    return [axis._replace(first=counted(out, axis.first)) for axis in axes]
 
 
 def is_divided(axes: WindowAxes) -> bool:
