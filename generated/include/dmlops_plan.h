@@ -421,17 +421,6 @@ typedef struct dmlops_plan_CommonConstants {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_CommonConstants;
 
-typedef struct dmlops_plan_Window {
-    dmlops_plan_int_8 sizes;
-    int64_t groups;
-    dmlops_plan_int_8 left_first;
-    dmlops_plan_int_8 left_taps;
-    dmlops_plan_int_8 right_first;
-    dmlops_plan_int_8 right_steps;
-    dmlops_plan_int_8 right_taps;
-    dmlops_plan_int_8 right_divisors;
-} dmlops_plan_Window;
-
 typedef struct dmlops_plan_WindowAxis {
     int64_t taps;
     int64_t first;
@@ -646,6 +635,17 @@ typedef struct dmlops_plan_Activation {
     int64_t parameter0;
     int64_t parameter1;
 } dmlops_plan_Activation;
+
+typedef struct dmlops_plan_Window {
+    dmlops_plan_int_8 sizes;
+    int64_t groups;
+    dmlops_plan_int_8 left_first;
+    dmlops_plan_int_8 left_taps;
+    dmlops_plan_int_8 right_first;
+    dmlops_plan_int_8 right_steps;
+    dmlops_plan_int_8 right_taps;
+    dmlops_plan_int_8 right_divisors;
+} dmlops_plan_Window;
 
 typedef struct dmlops_plan_Attention {
     int64_t past;
@@ -1509,6 +1509,7 @@ DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, 
     dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result);
+DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
@@ -1628,11 +1629,6 @@ DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlo
     dmlops_plan_WindowAxis_8* result);
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
     dmlops_plan_WindowAxis_8* result);
-DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
-DMLOPS_CALLED int64_t dmlops_plan_phases_of(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
-DMLOPS_CALLED int64_t dmlops_plan_taps_of(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
-DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
-DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes);
 DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result);
@@ -1667,7 +1663,7 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t groups, int is_cooperative);
+    const dmlops_plan_Window* window, int is_cooperative);
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
 DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_int_8* labels,
@@ -2159,6 +2155,17 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
+/* Whether there is more than one phase. */
+DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
+    (void)planning;
+    int made_1 = 0;
+    for (int64_t each_2 = 0; each_2 < axes->count; ++each_2) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_2];
+        made_1 = made_1 || (axis->divisor > 1);
+    }
+    return made_1;
+}
+
 /* For a window without weights, and for sums that are no contraction. */
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
     dmlops_plan_Matrices* result) {
@@ -2288,12 +2295,8 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
 /* The contiguous elements of a row in the output; with phases, or padding for several taps, they are apart. */
 DMLOPS_CALLED int64_t dmlops_plan_run_of_row(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
-    int has_phases = 0;
-    for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
-        has_phases = has_phases || (axis->divisor > 1);
-    }
-    return (has_phases || (found->taps > 1)) ? 1 : dmlops_plan_side_by_side(planning, &op->output, found->row_axis);
+    int is_whole = (found->taps == 1) && !dmlops_plan_is_divided(planning, &found->axes);
+    return is_whole ? dmlops_plan_side_by_side(planning, &op->output, found->row_axis) : 1;
 }
 
 /* Whether the elements of a column are contiguous in the output, not those of a row: channels are innermost in memory,
@@ -3258,7 +3261,7 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_
     made_3.wave_rows = 32;
     made_3.wave_columns = 64;
     made_3.resident = 4;
-    made_3.efficiency = 18;
+    made_3.efficiency = 19;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 32;
@@ -3743,13 +3746,12 @@ DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_p
     dmlops_put_ContractionParams(planning, &made_5);
     dmlops_out_dispatch(planning, &groups, packed > 0);
     if (in_parts) {
-        int64_t vectors = dmlops_plan_partial_vectors(planning, &found);
-        int64_t sharing = dmlops_plan_power_below(planning, dmlops_divide(32768, vectors),
-            dmlops_divide(split->parts, 8));
+        int64_t sharing = dmlops_plan_power_below(planning, dmlops_divide(split->parts, 8), split->parts);
         dmlops_out_define(planning, "", DMLOPS_TEXT("PART_THREADS"), sharing);
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"),
             dmlops_plan_output_vector(planning, op, &found, 0));
-        dmlops_plan_dispatch_single(planning, op, split, &found, 1, dmlops_plan_times(planning, vectors, sharing));
+        dmlops_plan_dispatch_single(planning, op, split, &found, 1,
+            dmlops_plan_times(planning, dmlops_plan_partial_vectors(planning, &found), sharing));
     }
 }
 
@@ -4020,8 +4022,9 @@ DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlo
         made_1.divisor = divisor;
         made_1.limit = tensor->sizes.items[dmlops_item(planning, dmlops_add(2, d), tensor->sizes.count)];
         made_1.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(2, d), tensor->strides.count)];
-        made_1.weightsFirst = weights_first;
-        made_1.weightsStep = (tap < 0) ? dmlops_subtract(0, weights_step) : weights_step;
+        made_1.weightsFirst = dmlops_modulo(weights_first, INT64_C(4294967296));
+        made_1.weightsStep = dmlops_modulo((tap < 0) ? dmlops_subtract(0, weights_step) : weights_step,
+            INT64_C(4294967296));
         made_1.elements = output->sizes.items[dmlops_item(planning, dmlops_add(2, d), output->sizes.count)];
         DMLOPS_APPEND(planning, &axes, made_1);
     }
@@ -4038,69 +4041,9 @@ DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_
         dmlops_plan_WindowAxis made_2;
         made_2 = *axis;
         made_2.first = dmlops_plan_counted(planning, axis->first);
-        made_2.stride = dmlops_modulo(axis->stride, INT64_C(4294967296));
-        made_2.weightsFirst = dmlops_modulo(axis->weightsFirst, INT64_C(4294967296));
-        made_2.weightsStep = dmlops_modulo(axis->weightsStep, INT64_C(4294967296));
         DMLOPS_APPEND(planning, result, made_2);
     }
     return;
-}
-
-/* Whether there is more than one phase. */
-DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
-    (void)planning;
-    int made_1 = 0;
-    for (int64_t each_2 = 0; each_2 < axes->count; ++each_2) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_2];
-        made_1 = made_1 || (axis->divisor > 1);
-    }
-    return made_1;
-}
-
-/* The number of phases. */
-DMLOPS_CALLED int64_t dmlops_plan_phases_of(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
-    dmlops_plan_int_8 divisors;
-    divisors.count = 0;
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
-        DMLOPS_APPEND(planning, &divisors, axis->divisor);
-    }
-    return dmlops_plan_element_count(planning, &divisors);
-}
-
-/* The taps of the window. */
-DMLOPS_CALLED int64_t dmlops_plan_taps_of(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
-        DMLOPS_APPEND(planning, &taps, axis->taps);
-    }
-    return dmlops_plan_element_count(planning, &taps);
-}
-
-/* The most taps that any phase meets. */
-DMLOPS_CALLED int64_t dmlops_plan_most_places(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
-    dmlops_plan_int_8 places;
-    places.count = 0;
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
-        DMLOPS_APPEND(planning, &places, dmlops_plan_ceil_div(planning, axis->taps, axis->divisor));
-    }
-    return dmlops_plan_element_count(planning, &places);
-}
-
-/* Whether phases are worth it: neighbors within a phase, and the taps that it meets, are also neighbors on the right
-   factor, no phase is empty, and few phases meet no tap at all. */
-DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes) {
-    int found = dmlops_plan_times(planning, dmlops_plan_phases_of(planning, axes),
-        dmlops_plan_most_places(planning, axes)) <= dmlops_multiply(16, dmlops_plan_taps_of(planning, axes));
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
-        int is_next = (dmlops_max(axis->step, axis->tap) == 1) && (axis->divisor <= axis->elements);
-        found = found && ((axis->divisor == 1) || is_next);
-    }
-    return found;
 }
 
 /* Whether each output element meets exactly one tap along a dimension, at the coordinate on the right factor that the
@@ -4117,59 +4060,67 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * output = &op->output;
+    int64_t depth = op->factors.depth;
+    int64_t count = groups;
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     DMLOPS_APPEND(planning, &sizes, output->sizes.items[dmlops_item(planning, 0, output->sizes.count)]);
     DMLOPS_APPEND(planning, &sizes, 1);
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < axes->count; ++each_2) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_2];
-        DMLOPS_APPEND(planning, &made_1, dmlops_plan_ceil_div(planning, axis->elements, axis->divisor));
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
+        DMLOPS_APPEND(planning, &sizes, dmlops_plan_ceil_div(planning, axis->elements, axis->divisor));
+        depth = dmlops_plan_times(planning, depth, dmlops_plan_ceil_div(planning, axis->taps, axis->divisor));
+        count = dmlops_plan_times(planning, count, axis->divisor);
     }
-    DMLOPS_EXTEND(planning, &sizes, &made_1);
     dmlops_plan_Side left;
     dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, 1, &left);
-    dmlops_plan_Side made_3;
-    made_3 = left;
-    made_3.matrix = dmlops_multiply(dmlops_divide(op->left.sizes.items[dmlops_item(planning, 0, op->left.sizes.count)],
+    dmlops_plan_Side made_2;
+    made_2 = left;
+    made_2.matrix = dmlops_multiply(dmlops_divide(op->left.sizes.items[dmlops_item(planning, 0, op->left.sizes.count)],
         groups), op->left.strides.items[dmlops_item(planning, 0, op->left.strides.count)]);
-    dmlops_plan_Side made_4;
-    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, 0, &made_4);
+    dmlops_plan_Side made_3;
+    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, 0, &made_3);
     DMLOPS_COPY(&result->sizes, &sizes);
     result->row_axis = 1;
     result->column_axis = -1;
     result->rows = dmlops_divide(output->sizes.items[dmlops_item(planning, 1, output->sizes.count)], groups);
     result->columns = dmlops_plan_element_count(planning, &sizes);
-    result->depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, axes));
+    result->depth = depth;
     result->channels = factors->depth;
-    result->count = dmlops_plan_times(planning, groups, dmlops_plan_phases_of(planning, axes));
+    result->count = count;
     DMLOPS_COPY(&result->axes, axes);
     result->taps = 1;
     result->reach = 0;
-    result->left = made_3;
-    result->right = made_4;
+    result->left = made_2;
+    result->right = made_3;
     return;
 }
 
-/* Whether there is enough work for tiles, phases are worth it, and zero points are those of rows. */
+/* Whether there is enough work for tiles, zero points are those of rows, and phases are worth it: neighbors within a
+   phase, and the taps that it meets, are also neighbors on the right factor, no phase is empty, and the left factor
+   does not become too large, of which each phase has as much as any. */
 DMLOPS_CALLED int dmlops_plan_suits_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found) {
-    int are_of_rows = 1;
+    int64_t packed = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->depth), found->count);
+    int suits = (packed <= dmlops_multiply(16, dmlops_plan_element_count(planning, &op->left.sizes)))
+        && (op->factors.right_less.count == 0);
     for (int64_t each_1 = 0; each_1 < op->factors.left_less.count; ++each_1) {
-        const int64_t axis = op->factors.left_less.items[each_1];
-        are_of_rows = are_of_rows && (axis == 1);
+        const int64_t less = op->factors.left_less.items[each_1];
+        suits = suits && (less == 1);
     }
-    int is_one = op->factors.right_less.count == 0;
-    return are_of_rows && is_one && dmlops_plan_has_phases(planning, &found->axes)
-        && dmlops_plan_suits_tiles(planning, op, found);
+    for (int64_t each_2 = 0; each_2 < found->axes.count; ++each_2) {
+        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_2];
+        int is_next = (dmlops_max(axis->step, axis->tap) == 1) && (axis->divisor <= axis->elements);
+        suits = suits && ((axis->divisor == 1) || is_next);
+    }
+    return suits && dmlops_plan_suits_tiles(planning, op, found);
 }
 
 /* Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all elements
    meet, and none outside of the right factor. */
 DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector) {
-    int is_inside = (dmlops_plan_taps_of(planning, &found->axes) == 1)
-        && !dmlops_plan_is_divided(planning, &found->axes) && found->left.is_along;
+    int is_inside = (found->depth == found->channels) && !dmlops_plan_is_divided(planning, &found->axes)
+        && found->left.is_along;
     for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
         const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
         int64_t last = dmlops_add(axis->first, dmlops_multiply(axis->step, dmlops_subtract(axis->elements, 1)));
@@ -4228,7 +4179,7 @@ DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, con
         axes.items[dmlops_item(planning, d, axes.count)] = made_2;
         stride = dmlops_plan_times(planning, stride, axes.items[dmlops_item(planning, d, axes.count)].limit);
     }
-    int64_t depth = dmlops_plan_times(planning, dmlops_plan_taps_of(planning, &axes), channels);
+    int64_t depth = dmlops_plan_times(planning, dmlops_divide(given->depth, given->channels), channels);
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
     DMLOPS_APPEND(planning, &made_3, stride);
@@ -4664,13 +4615,13 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     return 1;
 }
 
-/* Whether a convolution of so many channel groups has too few rows for tiles, such small groups that they make no tile,
-   or so few products that tiles leave most of a GPU idle. */
+/* Whether a convolution has too few rows for tiles, such small channel groups that they make no tile, or so few
+   products that tiles leave most of a GPU idle. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    int64_t groups, int is_cooperative) {
-    int64_t taps = dmlops_plan_taps_of(planning, &found->axes);
+    const dmlops_plan_Window* window, int is_cooperative) {
+    int64_t taps = dmlops_plan_element_count(planning, &window->sizes);
     int has_rows = (found->rows >= 6) || (is_cooperative && (taps <= 9));
-    int is_narrow = (groups > 1) && (dmlops_max(found->rows, found->channels) <= 8);
+    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, found->channels) <= 8);
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     int is_small = (products <= 16777216) && ((taps > 1) || !is_cooperative);
@@ -4691,7 +4642,7 @@ DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlo
     if (dmlops_plan_is_of_bytes(planning, contraction) && !is_tiled) {
         return 0;
     }
-    int suits = dmlops_plan_suits_sliding(planning, &found, op->window.groups, is_tiled && backend.is_cooperative);
+    int suits = dmlops_plan_suits_sliding(planning, &found, &op->window, is_tiled && backend.is_cooperative);
     if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found)) {
         return 1;
     }

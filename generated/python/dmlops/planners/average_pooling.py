@@ -9,8 +9,7 @@ from typing import Any
 from ..arithmetic import entry
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, SlidingPass
-from ..gpu.plans.gemm_view import Window
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, SlidingPass, Window
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],

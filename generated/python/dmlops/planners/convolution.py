@@ -10,8 +10,15 @@ from .. import enums
 from ..arithmetic import entry, quotient
 from ..gpu.planner_helpers import Operand, Planner, activations, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass, SlidingPass
-from ..gpu.plans.gemm_view import Factors, Window
+from ..gpu.plans.definition_types import (
+    ContractionPass,
+    Definition,
+    DefinitionShader,
+    Pass,
+    SlidingPass,
+    Window,
+)
+from ..gpu.plans.gemm_view import Factors
 
 CONVOLUTION_DIRECTION_FORWARD = enums.ConvolutionDirection.FORWARD
 CONVOLUTION_MODE_CONVOLUTION = enums.ConvolutionMode.CONVOLUTION

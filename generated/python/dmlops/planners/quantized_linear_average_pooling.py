@@ -10,8 +10,7 @@ from ..arithmetic import entry
 from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, SlidingPass
-from ..gpu.plans.gemm_view import Window
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, SlidingPass, Window
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1)],

@@ -10,8 +10,15 @@ from ..arithmetic import entry, quotient
 from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import ContractionPass, Definition, DefinitionShader, Pass, SlidingPass
-from ..gpu.plans.gemm_view import Factors, Window
+from ..gpu.plans.definition_types import (
+    ContractionPass,
+    Definition,
+    DefinitionShader,
+    Pass,
+    SlidingPass,
+    Window,
+)
+from ..gpu.plans.gemm_view import Factors
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 9, 0, 512, 0, False, -1, -1)],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from .backend import TILE_LEAST_ROWS, backend_of
-from .definition_types import Definition, DefinitionShader
+from .definition_types import Definition, DefinitionShader, Window
 from .gemm_view import Contraction, Matrices, is_of_bytes
 from .implicit_gemm import plan_window_tiles, suits_window_tiles, windowed
-from .loops import times
+from .loops import element_count, times
 from .planning import Planning
 from .sliding import plan_sliding
-from .windows import taps_of, window_axes
+from .windows import window_axes
 
 COOPERATIVE_MOST_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
 "taps of a window with fewer rows than tiles need otherwise for which cooperative matrices pay, at most"
@@ -19,12 +19,12 @@ SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, wit
 "products in total up to which windows of several taps slide although there are enough rows for tiles"
 
 
-def suits_sliding(found: Matrices, groups: int, is_cooperative: bool) -> bool:
-    """Whether a convolution of so many channel groups has too few rows for tiles, such small groups that they
-    make no tile, or so few products that tiles leave most of a GPU idle."""
-    taps = taps_of(found.axes)
+def suits_sliding(found: Matrices, window: Window, is_cooperative: bool) -> bool:
+    """Whether a convolution has too few rows for tiles, such small channel groups that they make no tile, or
+    so few products that tiles leave most of a GPU idle."""
+    taps = element_count(window.sizes)
     has_rows = found.rows >= TILE_LEAST_ROWS or (is_cooperative and taps <= COOPERATIVE_MOST_TAPS)
-    is_narrow = groups > 1 and max(found.rows, found.channels) <= SLIDING_CHANNELS
+    is_narrow = window.groups > 1 and max(found.rows, found.channels) <= SLIDING_CHANNELS
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     is_small = products <= SLIDING_PRODUCTS and (taps > 1 or not is_cooperative)
     return not has_rows or is_narrow or is_small
@@ -39,7 +39,7 @@ def plan_convolutions(
     backend, is_tiled = backend_of(out, contraction, found), suits_window_tiles(contraction, found)
     if is_of_bytes(contraction) and not is_tiled:
         return False
-    suits = suits_sliding(found, op.window.groups, is_tiled and backend.is_cooperative)
+    suits = suits_sliding(found, op.window, is_tiled and backend.is_cooperative)
     if suits and plan_sliding(out, op, shader, contraction.constants, found):
         return True
     return is_tiled and plan_window_tiles(out, contraction, found, backend)

@@ -46,6 +46,11 @@ class WindowAxis(NamedTuple):
 WindowAxes = Annotated[list[WindowAxis], 8]
 
 
+def is_divided(axes: WindowAxes) -> bool:
+    """Whether there is more than one phase."""
+    return any(axis.divisor > 1 for axis in axes)
+
+
 class Factors(NamedTuple):
     """The sources of a contraction's products, of floats or integers; each sum has `depth` of them, or that
     many per tap.
@@ -182,8 +187,8 @@ def side_by_side(tensor: Tensor, axis: int) -> int:
 def run_of_row(op: Contraction, found: Matrices) -> int:
     """The contiguous elements of a row in the output; with phases, or padding for several taps, they are
     apart."""
-    has_phases = any(axis.divisor > 1 for axis in found.axes)
-    return 1 if has_phases or found.taps > 1 else side_by_side(op.output, found.row_axis)
+    is_whole = found.taps == 1 and not is_divided(found.axes)
+    return side_by_side(op.output, found.row_axis) if is_whole else 1
 
 
 def is_stored_down(op: Contraction, found: Matrices) -> bool:

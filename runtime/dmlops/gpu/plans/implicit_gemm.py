@@ -15,6 +15,7 @@ from .gemm_view import (
     Matrices,
     Side,
     WindowAxes,
+    is_divided,
     is_of_bytes,
     side_by_side,
     side_of,
@@ -26,11 +27,13 @@ from .operands import NONE, Eight
 from .planning import Planning
 from .product import Product, plan_product
 from .tile_cost import choose_tile
-from .windows import has_phases, in_words, is_divided, is_pointwise, most_places, phases_of, taps_of
+from .windows import in_words, is_pointwise
 
 ROWS = 1
 """The output's dimension of rows."""
 
+PACKED_MOST = 16
+"times the weights: packed ones, at most"
 COOPERATIVE_TAPS = 3  # NVIDIA H200: 1 at 0.60 to 0.93
 "taps along a window's last dimension that tiles hold at once, at most: shared memory has room for them"
 COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
@@ -39,9 +42,12 @@ COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
 
 def windowed(op: Contraction, axes: WindowAxes, groups: int) -> Matrices:
     """The output as matrices: one per phase of each channel group."""
-    factors, output = op.factors, op.output
+    factors, output, depth, count = op.factors, op.output, op.factors.depth, groups
     sizes: Eight = [output.sizes[0], 1]
-    sizes.extend([ceil_div(axis.elements, axis.divisor) for axis in axes])  # those of the largest phase
+    for axis in axes:
+        sizes.append(ceil_div(axis.elements, axis.divisor))  # those of the largest phase
+        depth = times(depth, ceil_div(axis.taps, axis.divisor))
+        count = times(count, axis.divisor)
     left = side_of(op.left, factors.left, output.sizes, ROWS)
     return Matrices(
         sizes,
@@ -49,9 +55,9 @@ def windowed(op: Contraction, axes: WindowAxes, groups: int) -> Matrices:
         NONE,
         output.sizes[ROWS] // groups,
         element_count(sizes),
-        times(factors.depth, most_places(axes)),
+        depth,
         factors.depth,
-        times(groups, phases_of(axes)),
+        count,
         axes,
         1,
         0,
@@ -61,16 +67,23 @@ def windowed(op: Contraction, axes: WindowAxes, groups: int) -> Matrices:
 
 
 def suits_window_tiles(op: Contraction, found: Matrices) -> bool:
-    """Whether there is enough work for tiles, phases are worth it, and zero points are those of rows."""
-    are_of_rows = all(axis == ROWS for axis in op.factors.left_less)
-    is_one = len(op.factors.right_less) == 0
-    return are_of_rows and is_one and has_phases(found.axes) and suits_tiles(op, found)
+    """Whether there is enough work for tiles, zero points are those of rows, and phases are worth it:
+    neighbors within a phase, and the taps that it meets, are also neighbors on the right factor, no phase is
+    empty, and the left factor does not become too large, of which each phase has as much as any."""
+    packed = times(times(found.rows, found.depth), found.count)
+    suits = packed <= PACKED_MOST * element_count(op.left.sizes) and len(op.factors.right_less) == 0
+    for less in op.factors.left_less:
+        suits = suits and less == ROWS
+    for axis in found.axes:
+        is_next = max(axis.step, axis.tap) == 1 and axis.divisor <= axis.elements
+        suits = suits and (axis.divisor == 1 or is_next)
+    return suits and suits_tiles(op, found)
 
 
 def is_matrix(found: Matrices, vector: int) -> bool:
     """Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all
     elements meet, and none outside of the right factor."""
-    is_inside = taps_of(found.axes) == 1 and not is_divided(found.axes) and found.left.is_along
+    is_inside = found.depth == found.channels and not is_divided(found.axes) and found.left.is_along
     for axis in found.axes:
         last = axis.first + axis.step * (axis.elements - 1)
         is_inside = is_inside and axis.weightsFirst == 0 and axis.first >= 0 and last < axis.limit
@@ -102,7 +115,7 @@ def with_packed_pixels(op: Contraction, given: Matrices) -> Matrices:
         d = len(axes) - 1 - place
         axes[d] = axes[d]._replace(stride=stride)
         stride = times(stride, axes[d].limit)
-    depth, right = times(taps_of(axes), channels), Side(0, padded([stride]), 1, 0, True, 16)
+    depth, right = times(given.depth // given.channels, channels), Side(0, padded([stride]), 1, 0, True, 16)
     return given._replace(depth=depth, channels=channels, axes=axes, right=right)
 
 

@@ -11,11 +11,8 @@ from __future__ import annotations
 from .common_bindings import counted
 from .definition_types import Window
 from .gemm_view import WindowAxes, WindowAxis
-from .loops import ceil_div, element_count, times
-from .operands import Eight, Tensor
+from .operands import Tensor
 from .planning import Planning
-
-MOST_PLACES = 16  # times a window's taps: scratch has room, for each phase, for the most that any meets
 
 
 def window_axes(out: Planning, window: Window, weights: Tensor, tensor: Tensor, output: Tensor) -> WindowAxes:
@@ -49,39 +46,6 @@ def window_axes(out: Planning, window: Window, weights: Tensor, tensor: Tensor, 
 def in_words(out: Planning, axes: WindowAxes) -> WindowAxes:
     """The axes as shaders take them."""
     return [axis._replace(first=counted(out, axis.first)) for axis in axes]
-
-
-def is_divided(axes: WindowAxes) -> bool:
-    """Whether there is more than one phase."""
-    return any(axis.divisor > 1 for axis in axes)
-
-
-def phases_of(axes: WindowAxes) -> int:
-    """The number of phases."""
-    divisors: Eight = [axis.divisor for axis in axes]
-    return element_count(divisors)
-
-
-def taps_of(axes: WindowAxes) -> int:
-    """The taps of the window."""
-    taps: Eight = [axis.taps for axis in axes]
-    return element_count(taps)
-
-
-def most_places(axes: WindowAxes) -> int:
-    """The most taps that any phase meets."""
-    places: Eight = [ceil_div(axis.taps, axis.divisor) for axis in axes]
-    return element_count(places)
-
-
-def has_phases(axes: WindowAxes) -> bool:
-    """Whether phases are worth it: neighbors within a phase, and the taps that it meets, are also neighbors
-    on the right factor, no phase is empty, and few phases meet no tap at all."""
-    found = times(phases_of(axes), most_places(axes)) <= MOST_PLACES * taps_of(axes)
-    for axis in axes:
-        is_next = max(axis.step, axis.tap) == 1 and axis.divisor <= axis.elements
-        found = found and (axis.divisor == 1 or is_next)
-    return found
 
 
 def is_pointwise(axis: WindowAxis) -> bool:
