@@ -133,7 +133,7 @@ def factors(variant: Variant) -> Any:
     """The tensors of both factors of a sum over a window."""
     found = variant.form_of(Contraction)
     assert variant.form is None
-    return None if found is None or found.window is None else (found.left, found.right)
+    return None if found is None or not found.window else (found.left, found.right)
 
 
 CHANNELS = "for k in range(inputs) if reads_input(w)"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import Any, TypeVar, cast
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
@@ -47,98 +46,39 @@ def dimensions(*nodes: ir.Expr) -> frozenset[int]:
     return frozenset(found if uses == known else range(MAX_RANK))
 
 
-_T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class Window:
-    """A box of `sizes` over which a fold runs, and its taps, whose coordinates are linear functions: on a
-    tensor, the right factor of a contraction, whose dimensions from the third on are those of the window and
-    of the output; and on the left one, if there is one. Only those of the right one depend on the output's,
-    and are still to be divided by `right_divisors`. Fields are those of the planners' record
-    (`plans/definition_types.py`)."""
-
-    sizes: ir.Expr
-    right_first: ir.Expr
-    right_steps: ir.Expr
-    right_taps: ir.Expr
-    right_divisors: ir.Expr | None = None
-    left_first: ir.Expr | None = None
-    left_taps: ir.Expr | None = None
-    groups: ir.Expr | None = None
-
-    @property
-    def operands(self) -> dict[str, ir.Expr]:
-        """The planner's operands, by the path below its `Definition`."""
-        return {f"window.{name}": node for name, node in vars(self).items() if node is not None}
-
-
-@dataclass(frozen=True)
-class Linear:
-    """Coordinates along the dimensions of a window, each a linear function of the output's coordinate in the
-    same dimension and of the window's: its value where both are 0 (`first`), and how far it moves with the
-    output's (`steps`) and with the window's (`taps`)."""
-
-    first: ir.Expr
-    steps: ir.Expr
-    taps: ir.Expr
-
-
-def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
-    """A list of coordinates as linear functions. Raises Unfit for any other list."""
+def linear(side: str, coordinates: ir.Expr, w: ir.Local) -> dict[str, ir.Expr]:
+    """A list of coordinates along the dimensions of a window, each a linear function of the output's
+    coordinate in the same dimension and of the window's: its value where both are 0 (`first`), and how far it
+    moves with the output's (`steps`) and with the window's (`taps`), as fields of a side in the planners'
+    record (`plans/definition_types.py`). Raises Unfit for any other list."""
     match coordinates:
         case ir.Reduce("list", (ir.Loop(d, ir.Number(value=0), _, None),), body):
-            of_output = ir.Index(ir.AT, ir.Binary("+", d, ir.Number(2, ir.INT), ir.INT))
-            keys, parts = (ir.ONE, of_output, ir.Index(w, d)), linear_parts(body, ir.AT, w)
-            lists = [replace(coordinates, body=parts.pop(key, ir.ZERO)) for key in keys]
-            if not parts and all(map(is_known, lists)):
-                return Linear(*lists)
+            keys = (ir.Index(ir.AT, ir.Binary("+", d, ir.Number(2, ir.INT), ir.INT)), ir.Index(w, d))
+            parts = [replace(coordinates, body=_part(body, key, keys)) for key in (None, *keys)]
+            if all(map(is_known, parts)):
+                return dict(zip((f"{side}_first", f"{side}_steps", f"{side}_taps"), parts, strict=True))
     raise Unfit
 
 
-def linear_parts(node: ir.Expr, *lists: ir.Expr) -> dict[ir.Expr, ir.Expr]:
-    """An integer as a linear function of entries of lists: the coefficient of each entry, and the number that
-    is added, that of 1. Raises Unfit for any other integer."""
-    if isinstance(node, ir.Index) and node.sequence in lists:
-        return {node: ir.ONE}
-    if not any(part in lists or isinstance(part, ir.Load) or ir.is_fold(part) for part in ir.walk(node)):
-        return {ir.ONE: node}
+def _part(node: ir.Expr, key: ir.Index | None, keys: Collection[ir.Index]) -> ir.Expr:
+    """The coefficient of an entry in an integer, a linear function of the entries `keys`, or what is added to
+    these (None). Raises Unfit for any other integer."""
+
+    def is_free(part: ir.Expr) -> bool:
+        return not any(one in [key.sequence for key in keys] for one in ir.walk(part))
+
+    if node in keys or is_free(node):
+        return ir.Number(int(node == key), ir.INT) if node in keys else ir.ZERO if key else node
     match node:
         case ir.Binary("+" | "-", left, right, ir.INT):
-            found = linear_parts(left, *lists)
-            for key, one in linear_parts(right, *lists).items():
-                is_new = node.op == "+" and key not in found
-                found[key] = one if is_new else replace(node, left=found.get(key, ir.ZERO), right=one)
-            return found
-        case ir.Binary("*", left, right, ir.INT):
-            a, b = linear_parts(left, *lists), linear_parts(right, *lists)
-            a, b = (b, a) if a.keys() == {ir.ONE} else (a, b)
-            if b.keys() == {ir.ONE}:
-                return {key: replace(node, left=one, right=b[ir.ONE]) for key, one in a.items()}
-        case ir.Conditional(test, left, right) if is_known(test):
-            a, b = linear_parts(left, *lists), linear_parts(right, *lists)
-            return {key: either(test, a.get(key, ir.ZERO), b.get(key, ir.ZERO)) for key in {**a, **b}}
+            return replace(node, left=_part(left, key, keys), right=_part(right, key, keys))
+        case ir.Binary("*", left, right, ir.INT) if is_free(right):
+            return replace(node, left=_part(left, key, keys))
+        case ir.Binary("*", left, right, ir.INT) if is_free(left):
+            return replace(node, right=_part(right, key, keys))
+        case ir.Conditional(test, then, otherwise) if is_known(test):
+            return replace(node, then=_part(then, key, keys), otherwise=_part(otherwise, key, keys))
     raise Unfit
-
-
-def either(test: ir.Expr, one: _T, other: _T) -> _T:
-    """The expression, or the record of expressions, that is one where a test holds, and the other
-    elsewhere."""
-    if one == other:
-        return one
-    if isinstance(one, ir.Expr) and isinstance(other, ir.Expr):
-        return cast(_T, ir.Conditional(test, one, other))
-    a, b = cast(Any, one), cast(Any, other)
-    changed = {
-        field.name: either(test, getattr(a, field.name), getattr(b, field.name)) for field in fields(a)
-    }
-    return cast(_T, replace(a, **changed))
-
-
-def numbers(first: ir.Expr, last: ir.Expr) -> ir.Expr:
-    """The list of the numbers from `first` up to but not including `last`."""
-    number = ir.Local("d", ir.INT)
-    return ir.Reduce("list", (ir.Loop(number, first, last),), number, ir.INTS)
 
 
 def raveled(items: Sequence[ir.Expr], box: Sequence[ir.Expr]) -> ir.Expr:

@@ -14,16 +14,16 @@ they have 8 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import entries_of, free_locals, is_known
+from dmlgen.expr.definition_queries import entries_of, is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import Window, either, linear, loads_of, numbers
+from dmlgen.schedules.access import linear, loads_of
 from dmlgen.schedules.cases import has_folds, total_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -34,11 +34,9 @@ class Contraction(FastForm):
     """A faster way to compute an output from sums of products of elements of `left` and `right`
     (`schedules`).
 
-    `factors` are the fields of the planners' record (`plans/gemm_view.py`): a sum has `depth` products, or
-    that many per tap of the window. With one, each of its groups has its own part of the left factor's first
-    dimension and of the right factor's second. For integers, `less` has the zero points by side, which may
-    depend on the coordinates of the output. `value` is the element as a function of the sum, the local
-    `total`: an integer if the factors are.
+    `factors` and `window` have the fields of planners' records, `window` none if there is no window. For
+    integers, `less` has the zero points by side, which may depend on the coordinates of the output. `value`
+    is the element as a function of the sum, the local `total`: an integer if the factors are.
     """
 
     output: str
@@ -46,7 +44,7 @@ class Contraction(FastForm):
     right: str
     factors: Mapping[str, ir.Expr]
     less: Mapping[str, ir.Expr]
-    window: Window | None
+    window: Mapping[str, ir.Expr]
     value: ir.Expr
 
     @property
@@ -56,8 +54,8 @@ class Contraction(FastForm):
     @property
     def operands(self) -> dict[str, ir.Expr]:
         """The planner's operands, by the path below its `Definition`."""
-        window = {} if self.window is None else self.window.operands
-        return {f"factors.{name}": node for name, node in self.factors.items()} | window
+        records = {"factors": self.factors, "window": self.window}
+        return {f"{one}.{name}": node for one, record in records.items() for name, node in record.items()}
 
 
 _TERM = "(LeftTensor[{}] - (left_less or 0)) * (RightTensor[{}] - (right_less or 0))"
@@ -108,12 +106,12 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Contraction | N
         or any(load.tensor in tensors for load in loads_of(value))
     ):
         raise Unfit
-    window = _window(found) if hasattr(found, "w") else None
+    window = _window(found) if hasattr(found, "w") else {}
     sides = {"left": found.left_less, "right": found.right_less}
     factors = _places(found, ir.Field(ir.Tensor(output), "DimensionCount", ir.INT))
     for (side, less), tensor in zip(sides.items(), tensors, strict=True):
-        factors[f"{side}_less"] = _axes(less, defines.classes, tensor)
-        factors[f"lessens_{side}"] = _lessens(less)
+        zero_point = _zero_point(less, tensor, defines.classes)
+        factors[f"{side}_less"], factors[f"lessens_{side}"] = zero_point
     left, right = (one.name for one in tensors)
     less = sides if of_bytes else {}
     return Contraction(output, left, right, {**factors, "depth": found.depth}, less, window, value)
@@ -135,34 +133,20 @@ def _whole(output: str, defines: OutputDefinitions) -> ir.Expr:
     return whole
 
 
-def _axes(less: ir.Expr, classes: Mapping[str, str], tensor: ir.Tensor) -> ir.ListOf:
-    """The dimensions of the output on whose coordinates a zero point depends, which is 0 or an element of the
-    same type as the tensor's."""
-    indices = (one for one in ir.walk(less) if isinstance(one, ir.Index) and one.sequence == ir.AT)
+def _zero_point(less: ir.Expr, tensor: ir.Tensor, classes: Mapping[str, str]) -> tuple[ir.Expr, ir.Expr]:
+    """The dimensions of the output on whose coordinates a zero point depends, and whether it may be nonzero.
+    It is 0 or an element of a tensor that has the same type by the rules."""
+    if less == ir.ZERO:
+        return ir.ListOf(()), ir.Number(False, ir.BOOL)
+    found = match("ZeroTensor[place] if given else 0", less) or fit("ZeroTensor[place]", less)
+    given = getattr(found, "given", ir.Number(True, ir.BOOL))
+    indices = (one for one in ir.walk(found.place) if isinstance(one, ir.Index) and one.sequence == ir.AT)
     axes = tuple(dict.fromkeys(one.index for one in indices))
-    rest = ir.substitute(less, {ir.Index(ir.AT, axis): ir.ZERO for axis in axes})
-    typed = [one for one in loads_of(less) if classes[one.tensor.entry] == classes[tensor.name]]
-    if not set(_leaves(less)) <= {ir.ZERO, *typed} or not all(map(is_known, axes)) or free_locals(rest):
+    rest = ir.substitute(found.place, {ir.Index(ir.AT, axis): ir.ZERO for axis in axes})
+    is_typed = classes[found.ZeroTensor.entry] == classes[tensor.name]
+    if not is_typed or not all(map(is_known, (given, rest, *axes))):
         raise Unfit
-    return ir.ListOf(axes)
-
-
-def _leaves(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The values that the description chooses from."""
-    match node:
-        case ir.Conditional(test, then, otherwise) if is_known(test):
-            yield from _leaves(then)
-            yield from _leaves(otherwise)
-        case _:
-            yield node
-
-
-def _lessens(less: ir.Expr) -> ir.Expr:
-    """Whether a zero point may be nonzero."""
-    match less:
-        case ir.Conditional(test, _, ir.Number(value=0)) if is_known(test):
-            return test
-    return ir.Number(less != ir.ZERO, ir.BOOL)
+    return ir.ListOf(axes), given
 
 
 def _places(found: SimpleNamespace, rank: ir.Expr) -> dict[str, ir.Expr]:
@@ -173,7 +157,9 @@ def _places(found: SimpleNamespace, rank: ir.Expr) -> dict[str, ir.Expr]:
     def places(node: ir.Expr) -> ir.Expr:
         match node:
             case ir.Slice(ir.AT, lower, upper) if all(one is None or is_known(one) for one in (lower, upper)):
-                return numbers(lower or ir.ZERO, upper or rank)
+                number = ir.Local("d", ir.INT)
+                loop = ir.Loop(number, lower or ir.ZERO, upper or rank)
+                return ir.Reduce("list", (loop,), number, ir.INTS)
             case ir.ListOf(items):
                 axes = [rank if item == found.k else fit("at[axis]", item).axis for item in items]
                 if all(map(is_known, axes)):
@@ -181,13 +167,13 @@ def _places(found: SimpleNamespace, rank: ir.Expr) -> dict[str, ir.Expr]:
             case ir.Binary("+", left, right, ir.INTS):
                 return ir.Binary("+", places(left), places(right), ir.INTS)
             case ir.Conditional(test, then, otherwise) if is_known(test):
-                return either(test, places(then), places(otherwise))
+                return ir.Conditional(test, places(then), places(otherwise))
         raise Unfit
 
     def rows(node: ir.Expr) -> ir.Expr:
         match node:
             case ir.Conditional(test, then, otherwise) if is_known(test):
-                return either(test, rows(then), rows(otherwise))
+                return ir.Conditional(test, rows(then), rows(otherwise))
         if match("[at[1], k]", node, k=found.k):
             return ir.ListOf((ir.ONE, rank))
         fit(f"[{_CHANNEL}, {_GROUP}[1]]", node, **vars(found))
@@ -198,21 +184,20 @@ def _places(found: SimpleNamespace, rank: ir.Expr) -> dict[str, ir.Expr]:
     return {"left": places(found.left), "right": places(found.right)}
 
 
-def _window(found: SimpleNamespace) -> Window:
+def _window(found: SimpleNamespace) -> dict[str, ir.Expr]:
     """The window of a sum, on the right factor, whose taps may be divided, and on the left one."""
-    place, divisor = getattr(found, "place", None), ir.ONE
+    window: dict[str, ir.Expr] = {"sizes": found.sizes, "groups": found.groups}
+    place, divisor = getattr(found, "place", None), getattr(found, "divisor", ir.ONE)
     if place is None:
-        loop, divisor = ir.Loop(found.d, ir.ZERO, found.count), either(found.is_whole, ir.ONE, found.divisor)
-        body = either(found.is_whole, found.plain, found.dividend)
-        place = ir.Reduce("list", (loop,), body, ir.INTS)
-    right = linear(place, found.w)
-    taps = (
-        replace(place, body=ir.Index(found.w, place.loop.variable)) if found.taps == found.w else found.taps
-    )
-    left, divisors = linear(taps, found.w), replace(place, body=divisor)
-    is_fixed = left.steps == replace(taps, body=ir.ZERO)
-    if not is_fixed or not all(map(is_known, (found.sizes, found.groups, divisors))):
+        whole = ir.Conditional(found.is_whole, found.plain, found.dividend)
+        place = ir.Reduce("list", (ir.Loop(found.d, ir.ZERO, found.count),), whole, ir.INTS)
+        divisor = ir.Conditional(found.is_whole, ir.ONE, divisor)
+    window |= linear("right", place, found.w)
+    window["right_divisors"] = replace(place, body=divisor)
+    own = replace(place, body=ir.Index(found.w, place.loop.variable))
+    taps = own if found.taps == found.w else found.taps
+    window |= linear("left", taps, found.w)
+    del window["left_steps"]  # there are none
+    if ir.AT in ir.walk(taps) or not all(map(is_known, window.values())):
         raise Unfit
-    return Window(
-        found.sizes, right.first, right.steps, right.taps, divisors, left.first, left.taps, found.groups
-    )
+    return window

@@ -8,6 +8,7 @@ pass suits descriptions without these.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
@@ -15,7 +16,7 @@ from dmlgen.analysis.pattern import fit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import Window, linear, loads_of
+from dmlgen.schedules.access import linear, loads_of
 from dmlgen.schedules.cases import has_folds, total_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -27,13 +28,14 @@ _TAPS = "term - (less or 0) for w in ndindex(sizes) if in_bounds(place, WholeTen
 class Sliding(FastForm):
     """A faster way to compute `output` from a fold over a window of `tensor` (`schedules`).
 
-    `fold` is the fold as defined, `term` what is folded, as a function of the local `element`, from which
-    `less` is subtracted, and `value` is the output as a function of the local `total`.
+    `window` has the fields of the planners' record, `fold` is the fold as defined, `term` what is folded, as
+    a function of the local `element`, from which `less` is subtracted, and `value` is the output as a
+    function of the local `total`.
     """
 
     output: str
     tensor: str
-    window: Window
+    window: Mapping[str, ir.Expr]
     fold: ir.Reduce
     element: ir.Local
     term: ir.Expr
@@ -51,7 +53,8 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
         raise Unfit
     (load,) = loads
     tensor = fit("WholeTensor[at[:2] + place]", load, **vars(found)).WholeTensor
-    place, element = linear(found.place, found.w), ir.Local("element", load.type, varies=True)
+    window = {"sizes": found.sizes, **linear("right", found.place, found.w)}
+    element = ir.Local("element", load.type, varies=True)
     term, less = ir.substitute(found.term, {load: element}), found.less
     rest = (term, ir.substitute(less, {ir.at(1): ir.ZERO}))
     if (
@@ -64,5 +67,4 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
         or any(one.tensor == tensor for one in loads_of(value))
     ):
         raise Unfit
-    window = Window(found.sizes, place.first, place.steps, place.taps)
     return Sliding(output, tensor.name, window, fold, element, term, less, value)

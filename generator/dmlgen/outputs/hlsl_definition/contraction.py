@@ -17,7 +17,7 @@ def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number:
     """The passes of a contraction, from `number` on: that for few rows under a window; that which computes
     the output, tile by tile, and that which adds up partial sums; without a window, the one for skinny
     matrices of floats. The output is a function of the sum `total`."""
-    windowed, of_bytes = contraction.window is not None, contraction.of_bytes
+    windowed, of_bytes = bool(contraction.window), contraction.of_bytes
     few = few_rows(printer, contraction, number) if windowed else None
     before = () if few is None else (few,)
     number += len(before)

@@ -25,7 +25,7 @@ def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> DataP
             "output": printer.tensors[sliding.output],
             "weights": None,
         },
-        sliding.window.operands,
+        {f"window.{name}": node for name, node in sliding.window.items()},
         type=type_,
         start=start,
         element=type_name(sliding.element.type),
