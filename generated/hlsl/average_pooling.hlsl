@@ -115,7 +115,6 @@ struct WindowAxis
     uint layers;  // of a window, for all channels
     uint channels;  // of a group; none without weights
     uint weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int includePadding;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], startPadding[2], spatial[2], windowSize[2],
@@ -123,7 +122,6 @@ struct WindowAxis
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int includePadding;
 #endif
 };
 
@@ -319,7 +317,7 @@ int TapsBefore(List o, int d, int c)
 
 int BoxStart(int d)
 {
-    if (includePadding != 0)
+    if (INCLUDE_PADDING_BOUND)
         return 0;
     return Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
 }

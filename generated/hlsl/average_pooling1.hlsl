@@ -116,7 +116,6 @@ struct WindowAxis
     uint layers;  // of a window, for all channels
     uint channels;  // of a group; none without weights
     uint weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int includePadding;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
@@ -124,7 +123,6 @@ struct WindowAxis
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int includePadding;
 #endif
 };
 
@@ -320,7 +318,7 @@ int TapsBefore(List o, int d, int c)
 
 int BoxStart(int d)
 {
-    if (includePadding != 0)
+    if (INCLUDE_PADDING_BOUND)
         return 0;
     return Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
 }

@@ -233,7 +233,7 @@ struct WindowAxis
     uint layers;  // of a window, for all channels
     uint channels;  // of a group; none without weights
     uint weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int isForward, isConvolution, inputs;
+    int inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
@@ -254,7 +254,7 @@ struct WindowAxis
     uint ownChannels;  // the same without
     uint leftFirst;  // offset of the left factor's first element
     uint leftMatrixStep;  // its stride from one matrix to the next, with a window
-    int isForward, isConvolution, inputs;
+    int inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
@@ -264,7 +264,7 @@ struct WindowAxis
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int isForward, isConvolution, inputs;
+    int inputs;
 #endif
 };
 
@@ -805,7 +805,7 @@ List StridedPosition(List at, List w)
 
 int PositionChoice(List at, int d, List w)
 {
-    if (isForward != 0)
+    if (IS_FORWARD_BOUND)
         return Entry(at, d + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
             + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
             - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
@@ -825,14 +825,14 @@ List Position(List at, List w)
 
 List FilterChoice(List at, int k)
 {
-    if (isForward != 0)
+    if (IS_FORWARD_BOUND)
         return ListOf(int4(Entry(at, 1), k, 0, 0), 0, 2);
     return ListOf(int4(InputChannel(at, k), Entry(Channel(at), 1), 0, 0), 0, 2);
 }
 
 int FilterOffsetChoice(int d, List w)
 {
-    if (isConvolution != 0)
+    if (IS_CONVOLUTION_BOUND)
         return Entry(ListOf(window[0], window[1], WINDOW_LENGTH), d) - 1 - Entry(w, d);
     return Entry(w, d);
 }
@@ -865,7 +865,7 @@ bool ReadsInputAll(List w, List at)
 bool ReadsInput(List at, List w)
 {
     return InBounds(Position(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH))
-        && (isForward != 0 || ReadsInputAll(w, at));
+        && (IS_FORWARD_BOUND || ReadsInputAll(w, at));
 }
 
 REAL_VALUE Total(List at)

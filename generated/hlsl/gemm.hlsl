@@ -53,6 +53,8 @@
 //   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
 //              be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   ACTIVATION_COUNT  fused activations, at least 1
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   RANK       dimensions of the tensor written, 1 or more
@@ -202,7 +204,7 @@ struct Dimension
     uint leftFirst;  // offset of the left factor's first element
     uint leftMatrixStep;  // its stride from one matrix to the next, with a window
     float alpha;
-    int r, isNone, isNone2, r2, k2;
+    int r, r2, k2;
     float beta;
 #else
     Dimension sizes[RANK];  // of the tensor written
@@ -213,7 +215,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
     int keptProductFirst;
     float alpha;
-    int r, isNone, isNone2, r2, k2;
+    int r, r2, k2;
     float beta;
 #endif
 };
@@ -657,7 +659,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 
 List AChoice(List at, int k)
 {
-    if (isNone != 0)
+    if (IS_NONE_BOUND)
         return ListOf(int4(Entry(at, r), k, 0, 0), 0, 2);
     return ListOf(int4(k, Entry(at, r), 0, 0), 0, 2);
 }
@@ -666,7 +668,7 @@ REAL_VALUE A(List at, int k) { return (REAL_VALUE)ReadA(Join(Part(at, 0, r), ACh
 
 List BChoice(int k, List at)
 {
-    if (isNone2 != 0)
+    if (IS_NONE2_BOUND)
         return ListOf(int4(k, Entry(at, r2), 0, 0), 0, 2);
     return ListOf(int4(Entry(at, r2), k, 0, 0), 0, 2);
 }

@@ -30,6 +30,8 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -68,13 +70,12 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    int isNumber;
     float epsilon;
     uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputStep, outputStep, reserved0, reserved1, reserved2;
+    uint inputStep, outputStep;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -351,7 +352,7 @@ void WorkOnRows(uint number, uint thread)
     return;
 #endif
 
-    const float rowNorm = isNumber != 0 ? totals.total0 : Sqrt(totals.total1);
+    const float rowNorm = IS_NUMBER_BOUND ? totals.total0 : Sqrt(totals.total1);
     const float row1 = Max(rowNorm, (REAL_VALUE)epsilon);
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)

@@ -172,7 +172,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptInputProjectionFirst, keptCellFirst, keptHiddenFirst, stepsFirst, sequenceLength, isBackward;
+    int keptInputProjectionFirst, keptCellFirst, keptHiddenFirst, stepsFirst, sequenceLength;
     float clipThreshold;
     int functionCount;
 };
@@ -704,7 +704,7 @@ int Length(int b)
     return sequenceLength;
 }
 
-bool Reversed(int d) { return isBackward != 0 || d == 1; }
+bool Reversed(int d) { return IS_BACKWARD_BOUND || d == 1; }
 
 int Step(int t, int d, int b)
 {

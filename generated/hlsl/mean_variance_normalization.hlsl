@@ -33,6 +33,8 @@
 //   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
 //              be bound in its place
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   ACTIVATION_COUNT  fused activations, at least 1
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   NUM_THREADS  threads in a group
@@ -93,12 +95,11 @@ struct Dimension
     Activation activations[ACTIVATION_COUNT];
     int product;
     float epsilon;
-    int normalizeVariance;
     uint rowCount, rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
     uint groupColumns;  // thread groups along x
-    uint inputStep, scaleStep, biasStep, outputStep;
+    uint inputStep, scaleStep, biasStep, outputStep, reserved0;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
 };
@@ -727,7 +728,7 @@ void WorkOnRows(uint number, uint thread)
     const float rowMean = SumOf(totals) / Convert(product, (REAL_VALUE)0);
     const float rowCenter = rowMean;
     const float rowVariance = About(totals, rowCenter).squares / Convert(product, (REAL_VALUE)0);
-    const float row3 = normalizeVariance != 0 ? Sqrt(rowVariance + (REAL_VALUE)epsilon) : (REAL_VALUE)1.0f;
+    const float row3 = NORMALIZE_VARIANCE_BOUND ? Sqrt(rowVariance + (REAL_VALUE)epsilon) : (REAL_VALUE)1.0f;
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {

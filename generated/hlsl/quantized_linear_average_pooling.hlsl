@@ -147,7 +147,7 @@ struct WindowAxis
     uint layers;  // of a window, for all channels
     uint channels;  // of a group; none without weights
     uint weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int channelAxis, channelAxis2, includePadding, channelAxis3, channelAxis4;
+    int channelAxis, channelAxis2, channelAxis3, channelAxis4;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
@@ -157,7 +157,7 @@ struct WindowAxis
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channelAxis, channelAxis2, includePadding, channelAxis3, channelAxis4;
+    int channelAxis, channelAxis2, channelAxis3, channelAxis4;
 #endif
 };
 
@@ -620,7 +620,7 @@ int TapsBefore(List o, int d, int c)
 
 int BoxStart(int d)
 {
-    if (includePadding != 0)
+    if (INCLUDE_PADDING_BOUND)
         return 0;
     return Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
 }

@@ -88,7 +88,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst, isLinear;
+    int keptCoordinateFirst;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -520,7 +520,7 @@ INPUT_VALUE Chosen(List at) { return ReadInput(ChosenList(at)); }
 
 INPUT_VALUE OutputChoice(List at)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
         return LowBits(Convert(Blended(at), (OUTPUT_VALUE)0), OUTPUT_BITS);
     return Chosen(at);
 }

@@ -89,7 +89,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst, isLinear, isDecreasing;
+    int keptCoordinateFirst;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -504,7 +504,7 @@ precise REAL_VALUE Blended(List at)
 
 precise REAL_VALUE NearestChoice(int d, int o)
 {
-    if (isDecreasing != 0)
+    if (IS_DECREASING_BOUND)
         return Floor(MiddleX(d, o));
     return Ceil(MiddleX(d, o));
 }
@@ -528,7 +528,7 @@ INPUT_VALUE Chosen(List at) { return ReadInput(ChosenList(at)); }
 
 INPUT_VALUE OutputChoice(List at)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
         return LowBits(Convert(Blended(at), (OUTPUT_VALUE)0), OUTPUT_BITS);
     return Chosen(at);
 }
@@ -666,8 +666,9 @@ int first, last;
             (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f)),
             (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
 #elif PASS == 3
-        first = clamp((int)max(min(ToInteger(isDecreasing != 0 ? Floor(coordinateOfResult) : Ceil(coordinateOfResult)),
-            (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0), 0, inputSizes[d / 4][d % 4] - 1);
+        first = clamp((int)max(min(ToInteger(IS_DECREASING_BOUND ? Floor(coordinateOfResult)
+            : Ceil(coordinateOfResult)), (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0), 0,
+            inputSizes[d / 4][d % 4] - 1);
         last = first + 1;
 #endif
         uint start = 0, taps = 0;

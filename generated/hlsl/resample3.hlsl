@@ -90,7 +90,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst, isLinear, antialiased, isDecreasing;
+    int keptCoordinateFirst;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -435,7 +435,7 @@ REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 
 
 REAL_VALUE Stretch(int d)
 {
-    if (antialiased != 0 && (Less((REAL_VALUE)0.0f,
+    if (ANTIALIASED_BOUND && (Less((REAL_VALUE)0.0f,
         (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)))
         && Less((REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)), (REAL_VALUE)0.5f)))
         return (REAL_VALUE)1.0f / (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d));
@@ -467,7 +467,7 @@ precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4
 
 precise REAL_VALUE MiddleStretch(int d)
 {
-    if (antialiased != 0 && (Less((REAL_VALUE)0.0f,
+    if (ANTIALIASED_BOUND && (Less((REAL_VALUE)0.0f,
         (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)))
         && Less((REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)), (REAL_VALUE)0.5f)))
         return Divide((REAL_VALUE)1.0f, (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d)));
@@ -540,7 +540,7 @@ precise REAL_VALUE Whole(List at)
 
 precise REAL_VALUE NearestChoice(int d, int o)
 {
-    if (isDecreasing != 0)
+    if (IS_DECREASING_BOUND)
         return Floor(MiddleX(d, o));
     return Ceil(MiddleX(d, o));
 }
@@ -564,9 +564,9 @@ INPUT_VALUE Chosen(List at) { return ReadInput(ChosenList(at)); }
 
 INPUT_VALUE OutputChoice(List at)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
     {
-        if (antialiased != 0)
+        if (ANTIALIASED_BOUND)
             return LowBits(Convert(Divide(Blended(at), Whole(at)), (OUTPUT_VALUE)0), OUTPUT_BITS);
         return LowBits(Convert(Blended(at), (OUTPUT_VALUE)0), OUTPUT_BITS);
     }
@@ -769,8 +769,9 @@ int first, last;
             (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f)),
             (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
 #elif PASS == 4
-        first = clamp((int)max(min(ToInteger(isDecreasing != 0 ? Floor(coordinateOfResult) : Ceil(coordinateOfResult)),
-            (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0), 0, inputSizes[d / 4][d % 4] - 1);
+        first = clamp((int)max(min(ToInteger(IS_DECREASING_BOUND ? Floor(coordinateOfResult)
+            : Ceil(coordinateOfResult)), (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0), 0,
+            inputSizes[d / 4][d % 4] - 1);
         last = first + 1;
 #endif
         uint start = 0, taps = 0;

@@ -80,7 +80,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst, isLinear;
+    int keptCoordinateFirst;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -511,7 +511,7 @@ bool Takes(List at, List o)
 
 REAL_VALUE OutputGradientChoice(List at)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
     {
         const List oLast = Last(at);
         const List oFirst = First(at);

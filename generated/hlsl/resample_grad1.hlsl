@@ -80,7 +80,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst, isLinear, isDecreasing;
+    int keptCoordinateFirst;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -495,7 +495,7 @@ List First(List at)
 
 precise REAL_VALUE NearestChoice(int d, int o)
 {
-    if (isDecreasing != 0)
+    if (IS_DECREASING_BOUND)
         return Floor(MiddleX(d, o));
     return Ceil(MiddleX(d, o));
 }
@@ -518,7 +518,7 @@ bool Takes(List at, List o)
 
 REAL_VALUE OutputGradientChoice(List at)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
     {
         const List oLast = Last(at);
         const List oFirst = First(at);
@@ -620,7 +620,7 @@ bool WeightAt(int d, int i, int p, out float weight)
 {
     const float coordinateOfTap = ReadKeptCoordinate(ListOf(int4(d, p, 0, 0), 0, 2));
     weight = 1;
-    return (int)max(min(ToInteger(isDecreasing != 0 ? Floor(coordinateOfTap) : Ceil(coordinateOfTap)),
+    return (int)max(min(ToInteger(IS_DECREASING_BOUND ? Floor(coordinateOfTap) : Ceil(coordinateOfTap)),
         (int64_t)(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1)), (int64_t)0) == i;
 }
 

@@ -43,6 +43,8 @@
 //   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
 //              be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   ACTIVATION_COUNT  fused activations, at least 1
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   RANK       dimensions of the tensor written, 1 or more
@@ -156,7 +158,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptInputProjectionFirst, keptHiddenFirst, stepsFirst, sequenceLength, isBackward, functionCount;
+    int keptInputProjectionFirst, keptHiddenFirst, stepsFirst, sequenceLength, functionCount;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -646,7 +648,7 @@ int Length(int b)
     return sequenceLength;
 }
 
-bool Reversed(int d) { return isBackward != 0 || d == 1; }
+bool Reversed(int d) { return IS_BACKWARD_BOUND || d == 1; }
 
 int Step(int t, int d, int b)
 {

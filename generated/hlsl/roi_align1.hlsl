@@ -24,6 +24,8 @@
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ELEMENTS_PER_THREAD  elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
+//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
+//              holds in any or in all dimensions
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -76,9 +78,9 @@ struct Dimension
     uint groupColumns;  // thread groups along x
     int keptStartsFirst, keptLengthsFirst, keptSamplesFirst, keptPacesFirst;
     float spatialScaleY, spatialScaleX;
-    int results, results2, max_, maximumSamplesPerOutput, corners, isAverage;
+    int results, results2, max_, maximumSamplesPerOutput;
     float outputPixelOffset, inputPixelOffset;
-    int isLinear, batches;
+    int batches;
     float outOfBoundsInputValue;
 };
 
@@ -493,7 +495,7 @@ int OwnLines(List at) { return OwnResults(at) * ReadKeptSamples(at); }
 
 precise REAL_VALUE StartsChoice(List at)
 {
-    if (corners != 0)
+    if (CORNERS_BOUND)
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (REAL_VALUE)0));
     if (OwnLines(at) > 1)
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (REAL_VALUE)0));
@@ -543,7 +545,7 @@ int64_t Near(REAL_VALUE x) { return ToInteger(Ceil(x - (REAL_VALUE)0.5f)); }
 
 Elements Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
     {
         const int jFirst = Narrow(Low(x));
         const int jLast = Narrow(ToInteger(Ceil(x)) + (int64_t)1);
@@ -593,7 +595,7 @@ Elements OutputSum(List at)
 
 Elements OutputChoice(List at)
 {
-    if (isAverage != 0)
+    if (IS_AVERAGE_BOUND)
         return OutputSum(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = ListOf(0, 0, sLast.length);

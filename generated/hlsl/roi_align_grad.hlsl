@@ -95,7 +95,7 @@ struct Dimension
     int keptStartsFirst, keptLengthsFirst, keptSamplesFirst, keptPacesFirst, keptRowsFirst, keptColumnsFirst,
         keptBestFirst, tableFirst;
     float spatialScaleY, spatialScaleX;
-    int results, results2, max_, maximumSamplesPerOutput, corners;
+    int results, results2, max_, maximumSamplesPerOutput;
     float outputPixelOffset, inputPixelOffset;
     int batches, roiCount, corners2;
 };
@@ -577,7 +577,7 @@ int OwnLines(List at) { return OwnResults(at) * ReadKeptSamples(at); }
 
 precise REAL_VALUE StartsChoice(List at)
 {
-    if (corners != 0)
+    if (CORNERS_BOUND)
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (REAL_VALUE)0));
     if (OwnLines(at) > 1)
         return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (REAL_VALUE)0));

@@ -77,7 +77,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst, dims2, scaleSizeWidth, dims3, scaleSizeHeight, isLinear;
+    int keptCoordinateFirst, dims2, scaleSizeWidth, dims3, scaleSizeHeight;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
@@ -483,7 +483,7 @@ REAL_VALUE Chosen(List at) { return (REAL_VALUE)ReadInput(ChosenList(at)); }
 
 REAL_VALUE OutputChoice(List at)
 {
-    if (isLinear != 0)
+    if (IS_LINEAR_BOUND)
         return Blended(at);
     return Chosen(at);
 }

@@ -8430,7 +8430,7 @@ static const uint8_t dmlops_activation_thresholded_relu_inputs[] = {
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 11};
-static const char* const dmlops_convolution_bounds[] = {"DIMS", "PADS_OUTPUT"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS", "PADS_OUTPUT", "IS_FORWARD", "IS_CONVOLUTION", "NUMBER"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
@@ -8440,7 +8440,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {8, dmlops_convolution_lists},
     64,
     {2, dmlops_convolution_divisors},
-    {2, dmlops_convolution_bounds},
+    {5, dmlops_convolution_bounds},
     0,
     {17, dmlops_convolution_activations},
     {-1, -1, 0, 0},
@@ -8464,6 +8464,10 @@ static const uint8_t dmlops_convolution_inputs[] = {
     /* InputSizesEntry: InputTensor.Sizes[1] // GroupCount */
     DMLOPS_LET, 16 /* InputSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    /* Number: any(0 < OutputPadding[d] for d in range(InputTensor.DimensionCount - 2)) */
+    DMLOPS_LET, 17 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_LESS, DMLOPS_SMALL(0),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
         DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
@@ -8481,17 +8485,16 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
-        DMLOPS_SMALL(0) /* FORWARD */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode),
-        DMLOPS_SMALL(0) /* CONVOLUTION */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7),
-        DMLOPS_LESS, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SLOT(17) /* Number */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(0) /* FORWARD */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode),
+        DMLOPS_SMALL(0) /* CONVOLUTION */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SLOT(17) /* Number */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
         DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
@@ -8500,6 +8503,7 @@ static const uint8_t dmlops_convolution_inputs[] = {
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_SUBTRACT,
@@ -8528,7 +8532,6 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(9), DMLOPS_SELECT,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -8536,6 +8539,7 @@ static const uint8_t dmlops_convolution_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
 static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1}};
+static const char* const dmlops_gemm_bounds[] = {"IS_NONE", "IS_NONE2"};
 static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
@@ -8545,7 +8549,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {0, NULL},
+    {2, dmlops_gemm_bounds},
     0,
     {17, dmlops_gemm_activations},
     {-1, -1, 0, 0},
@@ -8577,15 +8581,15 @@ static const uint8_t dmlops_gemm_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA),
-        DMLOPS_SMALL(0) /* NONE */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB),
-        DMLOPS_SMALL(0) /* NONE */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA),
+        DMLOPS_SMALL(0) /* NONE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB),
+        DMLOPS_SMALL(0) /* NONE */,
     DMLOPS_NEED, 1, DMLOPS_PLACE(14) /* Number */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_LIST, 0, DMLOPS_CHOOSE,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */, DMLOPS_ITEMS, 2, DMLOPS_SUBTRACT,
@@ -8603,6 +8607,7 @@ static const uint8_t dmlops_gemm_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const char* const dmlops_reduce_bounds[] = {"FUNCTION", "IS_ARGMAX", "FUNCTION2", "IS_AVERAGE", "IS_L2", "IS_LOG_SUM", "IS_L1", "IS_MAX", "IS_MIN", "IS_MULTIPLY", "IS_SUM"};
 static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {0, NULL},
     {0, NULL},
@@ -8611,7 +8616,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {0, NULL},
+    {11, dmlops_reduce_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -8635,6 +8640,29 @@ static const uint8_t dmlops_reduce_inputs[] = {
         DMLOPS_OVER_ANY, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7),
         DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */,
         DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(0) /* ARGMAX */, DMLOPS_SMALL(1) /* ARGMIN */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(0) /* ARGMAX */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_ONE_OF, 4, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(2) /* AVERAGE */, DMLOPS_SMALL(4) /* L2 */, DMLOPS_SMALL(5) /* LOG_SUM */,
+        DMLOPS_SMALL(6) /* LOG_SUM_EXP */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(4) /* L2 */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(5) /* LOG_SUM */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(3) /* L1 */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(7) /* MAX */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(8) /* MIN */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(9) /* MULTIPLY */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(10) /* SUM */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
         DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
@@ -8647,7 +8675,7 @@ static const uint8_t dmlops_reduce_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"};
-static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
+static const char* const dmlops_average_pooling_bounds[] = {"DIMS", "INCLUDE_PADDING"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
@@ -8656,7 +8684,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {5, dmlops_average_pooling_lists},
     8,
     {0, NULL},
-    {1, dmlops_average_pooling_bounds},
+    {2, dmlops_average_pooling_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -8689,8 +8717,8 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
         DMLOPS_AT(IncludePadding), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
@@ -9049,7 +9077,7 @@ static const uint8_t dmlops_value_scale_2d_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_upsample_2d_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
-static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
+static const char* const dmlops_upsample_2d_bounds[] = {"DIMS", "IS_LINEAR"};
 static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
@@ -9059,7 +9087,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {1, dmlops_upsample_2d_bounds},
+    {2, dmlops_upsample_2d_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -9087,9 +9115,9 @@ static const uint8_t dmlops_upsample_2d_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Height),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_RANK, DMLOPS_AT(InputTensor),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -9283,6 +9311,7 @@ static const uint8_t dmlops_batch_normalization_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const char* const dmlops_mean_variance_normalization_bounds[] = {"NORMALIZE_VARIANCE"};
 static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
     {0, NULL},
@@ -9292,7 +9321,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     0,
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_mean_variance_normalization_bounds},
     0,
     {17, dmlops_mean_variance_normalization_activations},
     {-1, -1, 0, 0},
@@ -9319,7 +9348,7 @@ static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
         DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */,
         DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
@@ -9381,15 +9410,37 @@ static const uint8_t dmlops_local_response_normalization_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const char* const dmlops_lp_normalization_bounds[] = {"IS_NUMBER"};
+static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, dmlops_lp_normalization_bounds},
+    0,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, 0, 1, 0, 2, 0, 2, 1, 0},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_lp_normalization_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_normalization_inputs[] = {
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(P),
-        DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(P),
+        DMLOPS_SMALL(1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(7), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT,
         DMLOPS_AT(Axis), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -9400,6 +9451,7 @@ static const uint8_t dmlops_lp_normalization_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 2, 0, 3, 1, -1, -1}, {0, 0, 6, 0, 64, 2, 0, -1, -1}, {1, 0, 7, 0, 128, 2, 0, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
+static const char* const dmlops_rnn_bounds[] = {"IS_BACKWARD"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 1, 0, 0, 1, 10, 5}, {3, 2, -1, 2, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
@@ -9410,7 +9462,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {5, dmlops_rnn_lists},
     0,
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_rnn_bounds},
     0,
     {17, dmlops_rnn_activations},
     {-1, -1, 0, 0},
@@ -9454,9 +9506,9 @@ static const uint8_t dmlops_rnn_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 0,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 0,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
-        DMLOPS_SMALL(1) /* BACKWARD */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(1) /* BACKWARD */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
         DMLOPS_AT(ActivationDescs),
@@ -9467,7 +9519,7 @@ static const uint8_t dmlops_rnn_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{3, 1, 0, 1, 0, 0, 0, -1, -1}, {4, 1, 1, 6, 0, 7, 1, -1, -1}, {0, 0, 8, 0, 256, 4, 0, -1, -1}, {1, 0, 9, 0, 512, 4, 0, -1, -1}, {2, 0, 10, 0, 1024, 2, 0, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"};
-static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
+static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "IS_BACKWARD", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 1, 0, 0, 1, 10, 5}, {4, 2, -1, 4, 4, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
@@ -9478,7 +9530,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {6, dmlops_lstm_lists},
     0,
     {0, NULL},
-    {2, dmlops_lstm_bounds},
+    {3, dmlops_lstm_bounds},
     0,
     {17, dmlops_lstm_activations},
     {-1, -1, 0, 0},
@@ -9534,11 +9586,11 @@ static const uint8_t dmlops_lstm_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
-        DMLOPS_SMALL(1) /* BACKWARD */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(3),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(CoupleInputForget),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(1) /* BACKWARD */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(UseClipThreshold),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
@@ -9550,6 +9602,7 @@ static const uint8_t dmlops_lstm_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_UPDATE", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 14, 0, 9, 1, -1, -1}, {4, 1, 1, 6, 0, 9, 1, -1, -1}, {5, 1, 3, 8, 0, 15, 1, -1, -1}, {0, 0, 6, 0, 64, 8, 0, -1, -1}, {1, 0, 7, 0, 128, 8, 0, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
+static const char* const dmlops_gru_bounds[] = {"IS_BACKWARD", "LINEAR_BEFORE_RESET"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 1, 0, 0, 1, 10, 5}, {3, 2, -1, 8, 3, 8, 4}, {4, 2, -1, 4, 2, 8, 4}, {5, 2, -1, 8, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
@@ -9560,7 +9613,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {5, dmlops_gru_lists},
     0,
     {0, NULL},
-    {0, NULL},
+    {2, dmlops_gru_bounds},
     0,
     {17, dmlops_gru_activations},
     {-1, -1, 0, 0},
@@ -9612,9 +9665,10 @@ static const uint8_t dmlops_gru_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
-        DMLOPS_SMALL(1) /* BACKWARD */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(1) /* BACKWARD */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(LinearBeforeReset),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_BOOL,
         DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_BOOL,
         DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_BOOL,
@@ -10029,7 +10083,7 @@ static const uint8_t dmlops_one_hot_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_resample_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
-static const char* const dmlops_resample_bounds[] = {"DIMS"};
+static const char* const dmlops_resample_bounds[] = {"DIMS", "IS_LINEAR"};
 static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
@@ -10039,7 +10093,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_lists},
     0,
     {0, NULL},
-    {1, dmlops_resample_bounds},
+    {2, dmlops_resample_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -10062,9 +10116,9 @@ static const uint8_t dmlops_resample_inputs[] = {
         DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
         DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -10553,7 +10607,7 @@ static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
         DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */,
         DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
         DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
@@ -10567,7 +10621,7 @@ static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
-static const char* const dmlops_resample1_bounds[] = {"DIMS"};
+static const char* const dmlops_resample1_bounds[] = {"DIMS", "IS_LINEAR"};
 static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
@@ -10577,7 +10631,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {3, dmlops_resample1_lists},
     0,
     {0, NULL},
-    {1, dmlops_resample1_bounds},
+    {2, dmlops_resample1_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -10602,9 +10656,9 @@ static const uint8_t dmlops_resample1_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -10824,6 +10878,7 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
@@ -10839,7 +10894,6 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 0,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10923,6 +10977,7 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
         DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
@@ -10938,7 +10993,6 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.left_taps), DMLOPS_LIST, 0,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11170,7 +11224,7 @@ static const uint8_t dmlops_nonzero_coordinates_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
-static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
+static const char* const dmlops_resample_grad_bounds[] = {"DIMS", "IS_LINEAR"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
@@ -11180,7 +11234,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {3, dmlops_resample_grad_lists},
     0,
     {0, NULL},
-    {1, dmlops_resample_grad_bounds},
+    {2, dmlops_resample_grad_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -11206,9 +11260,9 @@ static const uint8_t dmlops_resample_grad_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -11307,6 +11361,7 @@ static const uint8_t dmlops_adam_optimizer_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const char* const dmlops_argmin_bounds[] = {"IS_INCREASING"};
 static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {0, NULL},
     {0, NULL},
@@ -11315,7 +11370,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {0, NULL},
+    {1, dmlops_argmin_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -11334,6 +11389,8 @@ static const dmlops_shader_tensor dmlops_argmin_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmin_inputs[] = {
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+        DMLOPS_SMALL(0) /* INCREASING */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
         DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
@@ -11350,6 +11407,8 @@ static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmax_inputs[] = {
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+        DMLOPS_SMALL(0) /* INCREASING */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
         DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
@@ -11362,6 +11421,7 @@ static const uint8_t dmlops_argmax_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
 static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, 1}};
+static const char* const dmlops_roi_align_bounds[] = {"CORNERS", "IS_AVERAGE", "IS_LINEAR"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
@@ -11370,7 +11430,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {0, NULL},
+    {3, dmlops_roi_align_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -11407,14 +11467,14 @@ static const uint8_t dmlops_roi_align_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
         DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(ReductionFunction), DMLOPS_SMALL(2) /* AVERAGE */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutOfBoundsInputValue),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
+        DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11681,6 +11741,30 @@ static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Intermediate dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, 1}};
+static const char* const dmlops_roi_align1_bounds[] = {"CORNERS", "IS_AVERAGE", "IS_LINEAR", "ALIGN_REGIONS_TO_CORNERS"};
+static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
+    {4, dmlops_roi_align1_kept},
+    {2, dmlops_roi_align1_passes},
+    0,
+    15,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {4, dmlops_roi_align1_bounds},
+    0,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_roi_align1_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -11705,17 +11789,18 @@ static const uint8_t dmlops_roi_align1_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
         DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_BOOL,
-        DMLOPS_AT(AlignRegionsToCorners),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(ReductionFunction), DMLOPS_SMALL(2) /* AVERAGE */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutputPixelOffset),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(InputPixelOffset),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(0), DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutOfBoundsInputValue),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_NOT, DMLOPS_BOOL,
+        DMLOPS_AT(AlignRegionsToCorners),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
+        DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(AlignRegionsToCorners),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11723,7 +11808,7 @@ static const uint8_t dmlops_roi_align1_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
 static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"};
-static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LINEAR"};
+static const char* const dmlops_roi_align_grad_bounds[] = {"CORNERS", "IS_LINEAR", "IS_AVERAGE", "ALIGN_REGIONS_TO_CORNERS"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
@@ -11732,7 +11817,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {3, dmlops_roi_align_grad_lists},
     3,
     {0, NULL},
-    {2, dmlops_roi_align_grad_bounds},
+    {4, dmlops_roi_align_grad_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -11800,8 +11885,6 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
         DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_BOOL,
-        DMLOPS_AT(AlignRegionsToCorners),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutputPixelOffset),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(InputPixelOffset),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_GIVEN,
@@ -11810,10 +11893,13 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* ROISizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SELECT, DMLOPS_BOOL,
         DMLOPS_AT(AlignRegionsToCorners), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
-        DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_NOT, DMLOPS_BOOL,
+        DMLOPS_AT(AlignRegionsToCorners),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
         DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
+        DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(AlignRegionsToCorners),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, terms), DMLOPS_LIST, 1,
     DMLOPS_DONE,
 };
@@ -12022,6 +12108,32 @@ static const uint8_t dmlops_activation_hardmax1_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_COORDINATE", 1, 0}};
+static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample2_bounds[] = {"DIMS", "IS_LINEAR", "IS_DECREASING"};
+static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 0}};
+static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
+    {1, dmlops_resample2_kept},
+    {2, dmlops_resample2_passes},
+    0,
+    1,
+    {3, dmlops_resample2_lists},
+    0,
+    {0, NULL},
+    {3, dmlops_resample2_bounds},
+    0,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {2, dmlops_resample2_separable},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_resample2_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12034,11 +12146,11 @@ static const uint8_t dmlops_resample2_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(RoundingDirection), DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -12048,6 +12160,32 @@ static const uint8_t dmlops_resample2_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
+static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad1_bounds[] = {"DIMS", "IS_LINEAR", "IS_DECREASING"};
+static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}};
+static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
+    {1, dmlops_resample_grad1_kept},
+    {2, dmlops_resample_grad1_passes},
+    0,
+    3,
+    {3, dmlops_resample_grad1_lists},
+    0,
+    {0, NULL},
+    {3, dmlops_resample_grad1_bounds},
+    0,
+    {0, NULL},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, NULL},
+    {2, dmlops_resample_grad1_separable},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_resample_grad1_tensors[] = {
     {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -12061,11 +12199,11 @@ static const uint8_t dmlops_resample_grad1_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(RoundingDirection), DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
         DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -12120,7 +12258,7 @@ static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEP
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"};
 static const int64_t dmlops_multihead_attention_divisors[] = {29, 30};
-static const char* const dmlops_multihead_attention_bounds[] = {"IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
+static const char* const dmlops_multihead_attention_bounds[] = {"UPDATES_IN_PLACE", "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
 static const dmlops_plan_View dmlops_multihead_attention_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {3, 11, 0, 2220}, {1, 1, 64, 2220}, {1, 3, 64, 567579}, {1, 4, 64, 567563}, {1, 5, 64, 567579}, {5, 9, 64, 35243}, {9, 12, 0, 35243}, {2, 2, 64, 2220}, {2, 4, 64, 567579}, {2, 5, 64, 567595}, {6, 10, 64, 35243}, {10, 13, 0, 35243}};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
@@ -12130,7 +12268,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {6, dmlops_multihead_attention_lists},
     0,
     {2, dmlops_multihead_attention_divisors},
-    {4, dmlops_multihead_attention_bounds},
+    {5, dmlops_multihead_attention_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -12247,6 +12385,7 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastKey2 */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
@@ -12321,7 +12460,7 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"};
-static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
+static const char* const dmlops_average_pooling1_bounds[] = {"DIMS", "INCLUDE_PADDING"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
@@ -12330,7 +12469,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {6, dmlops_average_pooling1_lists},
     16,
     {0, NULL},
-    {1, dmlops_average_pooling1_bounds},
+    {2, dmlops_average_pooling1_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -12365,8 +12504,8 @@ static const uint8_t dmlops_average_pooling1_inputs[] = {
         DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
         DMLOPS_AT(IncludePadding), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
@@ -12409,7 +12548,7 @@ static const uint8_t dmlops_activation_hard_swish_inputs[] = {
 
 static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
 static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"};
-static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
+static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS", "INCLUDE_PADDING"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
@@ -12418,7 +12557,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {6, dmlops_quantized_linear_average_pooling_lists},
     16,
     {0, NULL},
-    {1, dmlops_quantized_linear_average_pooling_bounds},
+    {2, dmlops_quantized_linear_average_pooling_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -12461,12 +12600,12 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
         DMLOPS_AT(InputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
         DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
@@ -12553,6 +12692,29 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const char* const dmlops_mean_variance_normalization2_bounds[] = {"USE_MEAN", "USE_VARIANCE"};
+static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
+    {0, NULL},
+    {0, NULL},
+    6,
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {2, dmlops_mean_variance_normalization2_bounds},
+    0,
+    {17, dmlops_mean_variance_normalization2_activations},
+    {-1, -1, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {0, 0, 7, 0, 8, 0, 4, 1, 0},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
+};
 static const dmlops_shader_tensor dmlops_mean_variance_normalization2_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -12566,9 +12728,9 @@ static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
         DMLOPS_OVER_ANY, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7),
         DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(2) /* i */,
         DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseMean),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(UseMean),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(18), DMLOPS_SELECT, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* i */,
         DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(AxisCount), DMLOPS_TURN(7), DMLOPS_EQUAL, DMLOPS_ENTRY,
@@ -12798,7 +12960,7 @@ static const uint8_t dmlops_dequantize_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_resample3_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
-static const char* const dmlops_resample3_bounds[] = {"DIMS"};
+static const char* const dmlops_resample3_bounds[] = {"DIMS", "IS_LINEAR", "ANTIALIASED", "IS_DECREASING"};
 static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1}, {3, 0, 1, 1}, {4, 0, 1, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
@@ -12808,7 +12970,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {3, dmlops_resample3_lists},
     0,
     {0, NULL},
-    {1, dmlops_resample3_bounds},
+    {4, dmlops_resample3_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
@@ -12833,12 +12995,12 @@ static const uint8_t dmlops_resample3_inputs[] = {
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(Antialiased),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT,
-        DMLOPS_AT(RoundingDirection), DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(Antialiased),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 3, DMLOPS_SELECT, DMLOPS_ALL, 2,
         DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_BOOL,
@@ -13081,7 +13243,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"activation_thresholded_relu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_thresholded_relu_members,
      dmlops_activation_thresholded_relu_tensors, dmlops_activation_thresholded_relu_inputs, 0, 2, -1, -1, -1},
     {"convolution.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_shader, dmlops_convolution_members,
-     dmlops_convolution_tensors, dmlops_convolution_inputs, 8, 4, -1, 13, 3},
+     dmlops_convolution_tensors, dmlops_convolution_inputs, 27, 4, -1, 13, 3},
     {"gemm.hlsl", dmlops_plan_with_Definition, &dmlops_gemm_shader, dmlops_gemm_members,
      dmlops_gemm_tensors, dmlops_gemm_inputs, 26, 4, -1, 8, 3},
     {"reduce.hlsl", dmlops_plan_with_Definition, &dmlops_reduce_shader, dmlops_reduce_members,
@@ -13124,7 +13286,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_mean_variance_normalization_tensors, dmlops_mean_variance_normalization_inputs, 0, 4, -1, -1, -1},
     {"local_response_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_shader, dmlops_local_response_normalization_members,
      dmlops_local_response_normalization_tensors, dmlops_local_response_normalization_inputs, 0, 2, -1, -1, -1},
-    {"lp_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_lp_normalization_members,
+    {"lp_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
      dmlops_lp_normalization_tensors, dmlops_lp_normalization_inputs, 0, 2, -1, -1, -1},
     {"rnn.hlsl", dmlops_plan_with_Definition, &dmlops_rnn_shader, dmlops_rnn_members,
      dmlops_rnn_tensors, dmlops_rnn_inputs, 8, 8, -1, -1, -1},
@@ -13272,7 +13434,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_inputs, 0, 9, -1, -1, -1},
     {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
      dmlops_dynamic_quantize_linear_tensors, dmlops_dynamic_quantize_linear_inputs, 0, 4, -1, -1, -1},
-    {"roi_align1.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align1_members,
+    {"roi_align1.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align1_shader, dmlops_roi_align1_members,
      dmlops_roi_align1_tensors, dmlops_roi_align1_inputs, 11, 4, -1, -1, -1},
     {"roi_align_grad.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
      dmlops_roi_align_grad_tensors, dmlops_roi_align_grad_inputs, 39, 6, -1, -1, -1},
@@ -13296,9 +13458,9 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_activation_log_softmax1_tensors, dmlops_activation_log_softmax1_inputs, 0, 2, -1, -1, -1},
     {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax1_members,
      dmlops_activation_hardmax1_tensors, dmlops_activation_hardmax1_inputs, 0, 2, -1, -1, -1},
-    {"resample2.hlsl", dmlops_plan_with_Definition, &dmlops_resample1_shader, dmlops_resample2_members,
+    {"resample2.hlsl", dmlops_plan_with_Definition, &dmlops_resample2_shader, dmlops_resample2_members,
      dmlops_resample2_tensors, dmlops_resample2_inputs, 0, 2, -1, -1, -1},
-    {"resample_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad1_members,
+    {"resample_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad1_shader, dmlops_resample_grad1_members,
      dmlops_resample_grad1_tensors, dmlops_resample_grad1_inputs, 0, 2, -1, -1, -1},
     {"diagonal_matrix1.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix1_shader, dmlops_diagonal_matrix1_members,
      dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_inputs, 0, 2, -1, -1, -1},
@@ -13316,7 +13478,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_quantized_linear_average_pooling_tensors, dmlops_quantized_linear_average_pooling_inputs, 0, 6, -1, -1, -1},
     {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
      dmlops_matrix_multiply_integer_to_float_tensors, dmlops_matrix_multiply_integer_to_float_inputs, 8, 8, -1, -1, -1},
-    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization2_members,
+    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,
      dmlops_mean_variance_normalization2_tensors, dmlops_mean_variance_normalization2_inputs, 0, 4, -1, -1, -1},
     {"multihead_attention1.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
      dmlops_multihead_attention1_tensors, dmlops_multihead_attention1_inputs, 188, 15, -1, -1, -1},

@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import enums
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
+AXIS_DIRECTION_INCREASING = enums.AxisDirection.INCREASING
+
 SHADER = DefinitionShader(
+    bounds=["IS_INCREASING"],
     rows=RowsPass(0, 0, 1, 0, 0, 2, 2, 2, 3),
 )
 
@@ -25,6 +29,7 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
+        bounds=[1 if desc.AxisDirection == AXIS_DIRECTION_INCREASING else 0],
         rows=Rows(
             reduced=tuple(
                 1 if any(desc.Axes[i] == d for i in range(len(desc.Axes))) else 0

@@ -16,7 +16,7 @@ SHADER = DefinitionShader(
     sized=1,
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"],
     boxes=8,
-    bounds=["DIMS"],
+    bounds=["DIMS", "INCLUDE_PADDING"],
     sliding=SlidingPass(1, 0, 1, -1),
 )
 
@@ -44,8 +44,7 @@ def inputs(desc: Any, index: int) -> Definition:
                 )
             ),
         ],
-        numbers=[1 if desc.IncludePadding else 0],
-        bounds=[desc.DimensionCount],
+        bounds=[desc.DimensionCount, 1 if desc.IncludePadding else 0],
         window=Window(
             sizes=desc.WindowSize,
             right_first=tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),

@@ -33,7 +33,7 @@ SHADER = DefinitionShader(
     ],
     boxes=64,
     divisors=[9, 11],
-    bounds=["DIMS", "PADS_OUTPUT"],
+    bounds=["DIMS", "PADS_OUTPUT", "IS_FORWARD", "IS_CONVOLUTION", "NUMBER"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(1, 0, 3, 1),
     contraction=ContractionPass(2, 1, 0, 3),
@@ -54,9 +54,10 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
+    input_dimension_count = len(input_sizes) - 2
+    number = any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count))
     is_forward = desc.Direction == CONVOLUTION_DIRECTION_FORWARD
     is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
-    input_dimension_count = len(input_sizes) - 2
     output_dimension_count = len(output_sizes)
     return Definition(
         tensors=tensors,
@@ -66,10 +67,10 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((desc.GroupCount, input_sizes_entry)), limited(desc.Strides), limited(desc.Dilations),
             limited(desc.StartPadding), limited(filter_sizes), limited(input_sizes[2:]),
         ],
-        numbers=[1 if is_forward else 0, 1 if is_convolution else 0, input_sizes_entry],
+        numbers=[input_sizes_entry],
         bounds=[
-            input_dimension_count,
-            1 if any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count)) else 0,
+            input_dimension_count, 1 if number else 0, 1 if is_forward else 0, 1 if is_convolution else 0,
+            1 if number else 0,
         ],
         activations=activations(desc.FusedActivation, SHADER.activations),
         factors=Factors(

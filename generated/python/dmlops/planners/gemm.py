@@ -21,6 +21,7 @@ SHADER = DefinitionShader(
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 3, 0, 8, 1, False, -1, -1)],
     optional=4,
     sized=7,
+    bounds=["IS_NONE", "IS_NONE2"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     contraction=ContractionPass(2, 0, 1, 3),
 )
@@ -39,19 +40,20 @@ def inputs(desc: Any, index: int) -> Definition:
     output_sizes = desc.OutputTensor.Sizes
     output_dimension_count = len(output_sizes)
     output_dimension_count2 = output_dimension_count - 2
-    is_none = desc.TransA == MATRIX_TRANSFORM_NONE
-    is_none2 = desc.TransB == MATRIX_TRANSFORM_NONE
     output_dimension_count3 = output_dimension_count - 1
     a_sizes = desc.ATensor.Sizes
+    is_none = desc.TransA == MATRIX_TRANSFORM_NONE
     a_sizes_entry = entry(a_sizes, len(a_sizes) - (1 if is_none else 2))
+    is_none2 = desc.TransB == MATRIX_TRANSFORM_NONE
     number = tuple(d for d in range(output_dimension_count2))
     return Definition(
         tensors=tensors,
         kept_sizes=[limited(output_sizes)],
         numbers=[
-            bits(f.single(desc.Alpha)), output_dimension_count2, 1 if is_none else 0, 1 if is_none2 else 0,
-            output_dimension_count3, a_sizes_entry, bits(f.single(desc.Beta)),
+            bits(f.single(desc.Alpha)), output_dimension_count2, output_dimension_count3, a_sizes_entry,
+            bits(f.single(desc.Beta)),
         ],
+        bounds=[1 if is_none else 0, 1 if is_none2 else 0],
         activations=activations(desc.FusedActivation, SHADER.activations),
         factors=Factors(
             left=number

@@ -27,6 +27,7 @@ SHADER = DefinitionShader(
     optional=248,
     sized=63,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
+    bounds=["IS_BACKWARD", "LINEAR_BEFORE_RESET"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sums=[
         SumsPass(2, 1, 0, 0, 1, 10, 5), SumsPass(3, 2, -1, 8, 3, 8, 4), SumsPass(4, 2, -1, 4, 2, 8, 4),
@@ -71,7 +72,11 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
             limited(number2),
         ],
-        numbers=[input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 2],
+        numbers=[input_sizes_entry, 2],
+        bounds=[
+            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
+            1 if desc.LinearBeforeReset else 0,
+        ],
         activations=activations(desc.ActivationDescs, SHADER.activations),
         sums=(1, 1 if desc.LinearBeforeReset else 0, linear_before_reset, linear_before_reset),
     )

@@ -12,6 +12,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
+    bounds=["IS_NUMBER"],
     rows=RowsPass(0, 0, 1, 0, 2, 0, 2, 1, 0),
 )
 
@@ -26,7 +27,8 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        numbers=[1 if desc.P == 1 else 0, bits(f.single(desc.Epsilon))],
+        numbers=[bits(f.single(desc.Epsilon))],
+        bounds=[1 if desc.P == 1 else 0],
         rows=Rows(reduced=tuple(1 if d == desc.Axis else 0 for d in range(len(desc.InputTensor.Sizes)))),
     )
 

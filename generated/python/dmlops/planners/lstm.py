@@ -28,7 +28,7 @@ SHADER = DefinitionShader(
     optional=2040,
     sized=255,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"],
-    bounds=["COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"],
+    bounds=["COUPLE_INPUT_FORGET", "IS_BACKWARD", "USE_CLIP_THRESHOLD"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sums=[SumsPass(3, 1, 0, 0, 1, 10, 5), SumsPass(4, 2, -1, 4, 4, 8, 4)],
 )
@@ -72,11 +72,12 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((input_sizes_entry,)), limited((2, number)), limited((0,)),
             limited((3, recurrence_sizes_entry2)), limited(number2), limited(number2),
         ],
-        numbers=[
-            input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
-            bits(f.single(desc.ClipThreshold)), 3,
+        numbers=[input_sizes_entry, bits(f.single(desc.ClipThreshold)), 3],
+        bounds=[
+            1 if desc.CoupleInputForget else 0,
+            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
+            1 if desc.UseClipThreshold else 0,
         ],
-        bounds=[1 if desc.CoupleInputForget else 0, 1 if desc.UseClipThreshold else 0],
         activations=activations(desc.ActivationDescs, SHADER.activations),
         sums=(1, 1),
     )

@@ -14,6 +14,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, Row
 
 SHADER = DefinitionShader(
     optional=6,
+    bounds=["NORMALIZE_VARIANCE"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     rows=RowsPass(0, 0, 7, 0, 8, 0, 4, 1, 0),
 )
@@ -40,8 +41,9 @@ def inputs(desc: Any, index: int) -> Definition:
                     for d in range(input_dimension_count)
                 )
             ),
-            bits(f.single(desc.Epsilon)), 1 if desc.NormalizeVariance else 0,
+            bits(f.single(desc.Epsilon)),
         ],
+        bounds=[1 if desc.NormalizeVariance else 0],
         activations=activations(desc.FusedActivation, SHADER.activations),
         rows=Rows(
             reduced=tuple(

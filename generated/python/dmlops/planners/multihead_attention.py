@@ -45,8 +45,8 @@ SHADER = DefinitionShader(
     lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"],
     divisors=[29, 30],
     bounds=[
-        "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END",
-        "IS_BOOLEAN",
+        "UPDATES_IN_PLACE", "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START",
+        "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN",
     ],
     attention=AttentionPass(3, 0, 1, 2, 3),
     views=[
@@ -144,7 +144,7 @@ def inputs(desc: Any, index: int) -> Definition:
             bits(f.single(desc.MaskFilterValue)),
         ],
         bounds=[
-            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
+            1 if True else 0, 1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,

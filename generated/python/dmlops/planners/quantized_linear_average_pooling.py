@@ -18,7 +18,7 @@ SHADER = DefinitionShader(
     sized=31,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"],
     boxes=16,
-    bounds=["DIMS"],
+    bounds=["DIMS", "INCLUDE_PADDING"],
     sliding=SlidingPass(1, 0, 5, -1),
 )
 
@@ -52,11 +52,10 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         numbers=[
             min(len(sizes_of(desc.InputZeroPointTensor)) - 1, 1),
-            min(len(desc.InputScaleTensor.Sizes) - 1, 1), 1 if desc.IncludePadding else 0,
-            min(len(desc.OutputScaleTensor.Sizes) - 1, 1),
+            min(len(desc.InputScaleTensor.Sizes) - 1, 1), min(len(desc.OutputScaleTensor.Sizes) - 1, 1),
             min(len(sizes_of(desc.OutputZeroPointTensor)) - 1, 1),
         ],
-        bounds=[desc.DimensionCount],
+        bounds=[desc.DimensionCount, 1 if desc.IncludePadding else 0],
         window=Window(
             sizes=desc.WindowSize,
             right_first=tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),

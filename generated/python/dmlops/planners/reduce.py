@@ -7,11 +7,28 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from .. import enums
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
+REDUCE_FUNCTION_ARGMAX = enums.ReduceFunction.ARGMAX
+REDUCE_FUNCTION_ARGMIN = enums.ReduceFunction.ARGMIN
+REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
+REDUCE_FUNCTION_L1 = enums.ReduceFunction.L1
+REDUCE_FUNCTION_L2 = enums.ReduceFunction.L2
+REDUCE_FUNCTION_LOG_SUM = enums.ReduceFunction.LOG_SUM
+REDUCE_FUNCTION_LOG_SUM_EXP = enums.ReduceFunction.LOG_SUM_EXP
+REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
+REDUCE_FUNCTION_MIN = enums.ReduceFunction.MIN
+REDUCE_FUNCTION_MULTIPLY = enums.ReduceFunction.MULTIPLY
+REDUCE_FUNCTION_SUM = enums.ReduceFunction.SUM
+
 SHADER = DefinitionShader(
+    bounds=[
+        "FUNCTION", "IS_ARGMAX", "FUNCTION2", "IS_AVERAGE", "IS_L2", "IS_LOG_SUM", "IS_L1", "IS_MAX",
+        "IS_MIN", "IS_MULTIPLY", "IS_SUM",
+    ],
     rows=RowsPass(0, 0, 1, 0, 0, 2, 2, 12, 3),
 )
 
@@ -35,6 +52,25 @@ def inputs(desc: Any, index: int) -> Definition:
                     for d in range(input_dimension_count)
                 )
             )
+        ],
+        bounds=[
+            1 if desc.Function in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN) else 0,
+            1 if desc.Function == REDUCE_FUNCTION_ARGMAX else 0,
+            1
+            if desc.Function
+            in (
+                REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_L2, REDUCE_FUNCTION_LOG_SUM,
+                REDUCE_FUNCTION_LOG_SUM_EXP,
+            )
+            else 0,
+            1 if desc.Function == REDUCE_FUNCTION_AVERAGE else 0,
+            1 if desc.Function == REDUCE_FUNCTION_L2 else 0,
+            1 if desc.Function == REDUCE_FUNCTION_LOG_SUM else 0,
+            1 if desc.Function == REDUCE_FUNCTION_L1 else 0,
+            1 if desc.Function == REDUCE_FUNCTION_MAX else 0,
+            1 if desc.Function == REDUCE_FUNCTION_MIN else 0,
+            1 if desc.Function == REDUCE_FUNCTION_MULTIPLY else 0,
+            1 if desc.Function == REDUCE_FUNCTION_SUM else 0,
         ],
         rows=Rows(
             reduced=tuple(

@@ -26,7 +26,7 @@ SHADER = DefinitionShader(
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
     sized=1,
     lists=["SCALES"],
-    bounds=["DIMS"],
+    bounds=["DIMS", "IS_LINEAR"],
     separable=[SeparablePass(2, 0, 1, True), SeparablePass(3, 0, 1, False)],
 )
 
@@ -51,8 +51,7 @@ def inputs(desc: Any, index: int) -> Definition:
             )
         ],
         lists=[limited([bits(entry) for entry in desc.Scales])],
-        numbers=[1 if is_linear else 0],
-        bounds=[desc.ScaleCount],
+        bounds=[desc.ScaleCount, 1 if is_linear else 0],
         separable=Separable(
             rank=desc.ScaleCount,
             applies=(1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),

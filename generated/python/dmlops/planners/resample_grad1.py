@@ -27,7 +27,7 @@ SHADER = DefinitionShader(
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
     sized=3,
     lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
-    bounds=["DIMS"],
+    bounds=["DIMS", "IS_LINEAR", "IS_DECREASING"],
     separable=[SeparablePass(2, 0, 1, True), SeparablePass(3, 0, 1, True)],
 )
 
@@ -59,8 +59,10 @@ def inputs(desc: Any, index: int) -> Definition:
             limited([bits(entry) for entry in desc.OutputPixelOffsets]),
             limited([bits(entry) for entry in desc.InputPixelOffsets]),
         ],
-        numbers=[1 if is_linear else 0, 1 if desc.RoundingDirection == AXIS_DIRECTION_DECREASING else 0],
-        bounds=[desc.DimensionCount],
+        bounds=[
+            desc.DimensionCount, 1 if is_linear else 0,
+            1 if desc.RoundingDirection == AXIS_DIRECTION_DECREASING else 0,
+        ],
         separable=Separable(
             rank=desc.DimensionCount,
             applies=(1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),

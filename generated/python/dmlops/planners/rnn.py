@@ -23,6 +23,7 @@ SHADER = DefinitionShader(
     optional=248,
     sized=63,
     lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
+    bounds=["IS_BACKWARD"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sums=[SumsPass(2, 1, 0, 0, 1, 10, 5), SumsPass(3, 2, -1, 2, 1, 8, 4)],
 )
@@ -61,7 +62,8 @@ def inputs(desc: Any, index: int) -> Definition:
             limited((input_sizes_entry,)), limited((2, recurrence_sizes_entry2)), limited((0,)),
             limited(number), limited(number),
         ],
-        numbers=[input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 1],
+        numbers=[input_sizes_entry, 1],
+        bounds=[1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0],
         activations=activations(desc.ActivationDescs, SHADER.activations),
         sums=(1, 1),
     )

@@ -23,6 +23,7 @@ SHADER = DefinitionShader(
     ],
     passes=[Pass(0, True, 0, 15, 0, 7, False, -1, -1), Pass(1, False, 3, 0, 8, 13, False, -1, 1)],
     sized=15,
+    bounds=["CORNERS", "IS_AVERAGE", "IS_LINEAR", "ALIGN_REGIONS_TO_CORNERS"],
 )
 
 OPERANDS = [
@@ -48,11 +49,14 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[
             bits(f.single(desc.SpatialScaleY)), bits(f.single(desc.SpatialScaleX)), entry(output_sizes, 2),
             entry(output_sizes, 1 + 2), max(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
+            bits(f.single(desc.OutputPixelOffset)), bits(f.single(desc.InputPixelOffset)),
+            desc.InputTensor.Sizes[0] - 1, bits(f.single(desc.OutOfBoundsInputValue)),
+        ],
+        bounds=[
             1 if not desc.AlignRegionsToCorners else 0,
             1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,
-            bits(f.single(desc.OutputPixelOffset)), bits(f.single(desc.InputPixelOffset)),
-            1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0, desc.InputTensor.Sizes[0] - 1,
-            bits(f.single(desc.OutOfBoundsInputValue)),
+            1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0,
+            1 if desc.AlignRegionsToCorners else 0,
         ],
     )
 

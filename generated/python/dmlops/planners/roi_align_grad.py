@@ -34,7 +34,7 @@ SHADER = DefinitionShader(
     sized=31,
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"],
     boxes=3,
-    bounds=["IS_AVERAGE", "IS_LINEAR"],
+    bounds=["CORNERS", "IS_LINEAR", "IS_AVERAGE", "ALIGN_REGIONS_TO_CORNERS"],
     sparse_sum=SparseSumPass(6, 4, 13, 1),
 )
 
@@ -89,8 +89,8 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[
             bits(f.single(desc.SpatialScaleY)), bits(f.single(desc.SpatialScaleX)),
             input_gradient_sizes_entry, input_gradient_sizes_entry2, max(desc.MinimumSamplesPerOutput, 1),
-            desc.MaximumSamplesPerOutput, 1 if not desc.AlignRegionsToCorners else 0,
-            bits(f.single(desc.OutputPixelOffset)), bits(f.single(desc.InputPixelOffset)),
+            desc.MaximumSamplesPerOutput, bits(f.single(desc.OutputPixelOffset)),
+            bits(f.single(desc.InputPixelOffset)),
             (
                 entry(output_gradient_sizes, 0)
                 if desc.OutputGradientTensor is not None
@@ -100,8 +100,10 @@ def inputs(desc: Any, index: int) -> Definition:
             roi_sizes_entry, 1 if desc.AlignRegionsToCorners else 0,
         ],
         bounds=[
-            1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,
+            1 if not desc.AlignRegionsToCorners else 0,
             1 if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else 0,
+            1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,
+            1 if desc.AlignRegionsToCorners else 0,
         ],
         terms=roi_sizes_entry3,
     )

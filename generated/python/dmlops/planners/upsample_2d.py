@@ -24,7 +24,7 @@ SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_COORDINATE", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
     sized=1,
-    bounds=["DIMS"],
+    bounds=["DIMS", "IS_LINEAR"],
     separable=[SeparablePass(2, 0, 1, True), SeparablePass(3, 0, 1, False)],
 )
 
@@ -50,10 +50,9 @@ def inputs(desc: Any, index: int) -> Definition:
             )
         ],
         numbers=[
-            input_dimension_count - 1, desc.ScaleSize.Width, input_dimension_count - 2,
-            desc.ScaleSize.Height, 1 if is_linear else 0,
+            input_dimension_count - 1, desc.ScaleSize.Width, input_dimension_count - 2, desc.ScaleSize.Height,
         ],
-        bounds=[input_dimension_count],
+        bounds=[input_dimension_count, 1 if is_linear else 0],
         separable=Separable(
             rank=input_dimension_count,
             applies=(1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),

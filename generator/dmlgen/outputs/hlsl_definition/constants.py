@@ -7,10 +7,6 @@ from collections.abc import Iterable, Iterator
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.definition_queries import asks_presence, is_host_computed, walk_through
-from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.contraction import Contraction
-from dmlgen.schedules.sparse_sum import SparseSum
-from dmlgen.schedules.sums import Sums
 
 
 def is_constant(node: ir.Expr) -> bool:
@@ -57,33 +53,18 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
                 yield from filter(is_constant, (node.loop.lower, node.loop.upper))
 
 
-def truths_of_forms(
-    sums: Sums | None,
-    sparse_sum: SparseSum | None,
-    contraction: Contraction | None,
-    attention: Attention | None,
-) -> Iterator[ir.Expr]:
-    """The truth values that select values made of sums, terms of a sum, or masks of attention, and axes and
-    ranks there: a shader has no code for what is not selected."""
-    for one in () if sums is None else sums.passes:
-        for _, value in one.values:
-            for node in walk_through(value):
-                if isinstance(node, ir.Member) and node.type == ir.BOOL:
-                    yield node
-    for node in () if contraction is None else walk_through(contraction.value):
-        if isinstance(node, ir.Apply) and is_constant(node) and _is_short(node.function.body):
-            yield node
-    parts = [] if sparse_sum is None else [sparse_sum.term, sparse_sum.condition]
-    parts += [] if attention is None else [attention.score, attention.counts]
-    for node in (node for part in parts if part is not None for node in walk_through(part)):
-        if node.type == ir.BOOL and is_constant(node):
+def axes_in(value: ir.Expr) -> Iterator[ir.Expr]:
+    """The axes and ranks of the description that functions in a value return, by which lists are indexed."""
+    for node in walk_through(value):
+        is_short = isinstance(node, ir.Apply) and node.type == ir.INT and BOUNDS.value(node)[1] <= MAX_RANK
+        if is_short and is_constant(node):
             yield node
 
 
-def truths_of(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
-    """The truth values that select code."""
+def truths_of(whole: Iterable[ir.Expr | None]) -> Iterator[ir.Expr]:
+    """The truth values that select code: a shader has none for what is not selected."""
     for value in whole:
-        yield from _truths(value, set())
+        yield from () if value is None else _truths(value, set())
 
 
 def _truths(node: ir.Expr, seen: set[ir.Function]) -> Iterator[ir.Expr]:
@@ -95,8 +76,3 @@ def _truths(node: ir.Expr, seen: set[ir.Function]) -> Iterator[ir.Expr]:
     if isinstance(node, ir.Apply) and node.function not in seen:
         seen.add(node.function)
         yield from _truths(node.function.body, seen)
-
-
-def _is_short(node: ir.Expr) -> bool:
-    """Whether it is a truth value, an axis or a rank."""
-    return node.type == ir.BOOL or (node.type == ir.INT and BOUNDS.value(node)[1] <= MAX_RANK)

@@ -15,7 +15,7 @@ from dmlgen.expr.definition_queries import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_constants import ShaderConstant
-from dmlgen.outputs.hlsl_definition.constants import bounds_of_lists, is_constant, truths_of, truths_of_forms
+from dmlgen.outputs.hlsl_definition.constants import axes_in, bounds_of_lists, is_constant, truths_of
 from dmlgen.outputs.hlsl_definition.functions import REAL, is_function, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
@@ -24,8 +24,6 @@ from dmlgen.registry import Operator, Registry, Stage
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sparse_sum import SparseSum
-from dmlgen.schedules.sums import Sums
 from dmlgen.schedules.vector_axis import VectorAxis
 
 F = TypeVar("F", bound=FastForm)
@@ -46,11 +44,10 @@ class ShaderPrinter(LoopPrinter):
         self.fused = ""
         self._bounds = Valid(registry, operator, Stage.VALUES)
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
-        truths = truths_of_forms(
-            self.form(Sums), self.form(SparseSum), self.form(Contraction), self.form(Attention)
-        )
-        truths = truths if forms else truths_of(defines.whole)
-        for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths)):
+        attention, contraction = self.form(Attention), self.form(Contraction)
+        printed = [*defines.whole, *(() if attention is None else (attention.score, attention.counts))]
+        axes = () if contraction is None else axes_in(contraction.value)
+        for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths_of(printed), *axes)):
             self.constants.add_bound(bound)
         vector = self.form(VectorAxis)
         self.vectorized = "" if vector is None else vector.tensor
