@@ -15,6 +15,7 @@ from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device
 from gpu_results import COOPERATIVE, check_cooperative, check_results
 from recurrent_networks import made, network
+from tensors import padded
 
 __all__ = ["device"]
 
@@ -63,11 +64,7 @@ def described(name: str, cases: dict[str, Any] = CASES) -> Any:
 
 def spread(tensor: TensorDesc) -> TensorDesc:
     """The tensor, its elements two apart and its rows further."""
-    strides, step = [], 2
-    for size in reversed(tensor.Sizes):
-        strides.insert(0, step)
-        step = step * size + 3
-    return TensorDesc(tensor.DataType, tensor.Sizes, Strides=tuple(strides))
+    return replace(tensor, Strides=tuple(2 * stride for stride in padded(tensor.Sizes, 1)))
 
 
 def inputs_of(desc: Any) -> dict[str, np.ndarray]:
@@ -108,10 +105,16 @@ def test_later_steps_have_the_same_constants() -> None:
         assert len(steps) == (5 if "reset first" in name else 3), name  # the input, and the first step
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_networks_give_what_the_reference_gives(name: str, device: Any) -> None:
-    desc = described(name)
-    check_results(device, desc, inputs_of(desc))
+@pytest.mark.parametrize(
+    ("cases", "name", "check"),
+    [
+        *((CASES, name, check_results) for name in CASES),
+        *((HALVES, name, check_cooperative) for name in HALVES),
+    ],
+)
+def test_networks_give_what_the_reference_gives(cases: Any, name: str, check: Any, device: Any) -> None:
+    desc = described(name, cases)
+    check(device, desc, inputs_of(desc))
 
 
 @pytest.mark.parametrize("name", ["lstm, all there", "gru, reset first", "rnn"])
@@ -160,12 +163,6 @@ def test_whatever_groups_share(name: str, value: int, device: Any, monkeypatch: 
 def by_units(desc: Any) -> list[int]:
     """The dispatches that take cooperative matrices."""
     return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.plan(desc, COOPERATIVE).dispatches]
-
-
-@pytest.mark.parametrize("name", HALVES)
-def test_networks_of_halves_by_cooperative_matrix(name: str, device: Any) -> None:
-    desc = described(name, HALVES)
-    check_cooperative(device, desc, inputs_of(desc))
 
 
 @pytest.mark.parametrize("tile", sums.sums_candidates())
