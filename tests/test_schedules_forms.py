@@ -165,26 +165,28 @@ NETWORK = """compute:
     OutputSequenceTensor: "Hidden[[step(at[0], at[1], at[2])] + at[1:]] if at[0] < length(at[2]) else 0"
     OutputSingleTensor: "Hidden[[SequenceLength] + at[1:]]"
 """
-STATE, GATE = "Hidden[[at[0] - 1, at[1], at[2], k]]", "RecurrenceTensor[[0, at[1], at[3], k]]"
-FIRST_GATE = "RecurrenceTensor[[0, at[1], 0 * at[3], k]]"
+STATE, GATE = "Hidden[[at[0] - 1, at[1], at[2], k]]", "RecurrenceTensor[[0, at[1], gate(0, at[3]), k]]"
+SECOND_GATE, THIRD_GATE = GATE.replace("0, at[3]", "1, at[3]"), GATE.replace("0, at[3]", "2, at[3]")
 LOOP = "for k in range(HiddenSize)"
 
 
 def gates(variant: Variant) -> int:
-    """The number of factors that the states before are multiplied by; 0 unless all tensors are sums."""
+    """The number of gates that the states before are multiplied by; 0 unless all tensors are sums."""
     form = variant.form_of(Sums)
     if form is None:
         return 0
     (one,) = form.passes[1:]
-    assert one.dimensions == (1 << 3, 1 << 2, 1 << 1)
-    return len(one.weights)
+    assert one.along and one.delay == 1
+    return len(one.gates)
 
 
 RECURRENCES = Family(of("RNN", NETWORK), gates, {
     "as it is": (f"sum({STATE} * {GATE} {LOOP})", 1),
     "turned round": (f"sum({GATE} * {STATE} {LOOP})", 1),
     "in a term": (f"2 * sum({STATE} * {GATE} {LOOP}) + previous(Hidden)", 1),
-    "of two rows": (f"max(sum({STATE} * {GATE} {LOOP}), sum({STATE} * {FIRST_GATE} {LOOP}))", 2),
+    "of two gates": (f"max(sum({STATE} * {SECOND_GATE} {LOOP}), sum({STATE} * {GATE} {LOOP}))", 2),
+    "of gates apart": (f"max(sum({STATE} * {THIRD_GATE} {LOOP}), sum({STATE} * {GATE} {LOOP}))", 0),
+    "of any row": (f"sum({STATE} * {GATE.replace('gate(0, at[3])', 'at[3] * 0')} {LOOP})", 0),
     "greatest": (f"max({STATE} * {GATE} {LOOP})", 0),
     "no product": (f"sum({STATE} + {GATE} {LOOP})", 0),
     "not all": (f"sum({STATE} * {GATE} {LOOP} if k != 1)", 0),
@@ -193,7 +195,7 @@ RECURRENCES = Family(of("RNN", NETWORK), gates, {
     "optional weights": (f"sum({STATE} * BiasTensor[[0, 0, at[3] * 0, k]] {LOOP})", 0),
     "weights again": (f"sum({STATE} * {GATE} {LOOP}) + RecurrenceTensor[[0, 0, 0, 0]]", 0),
     "both by unit": (f"sum({STATE.replace('at[2]', 'at[3] * 0')} * {GATE} {LOOP})", 0),
-    "none by unit": (f"sum({STATE} * {GATE.replace('at[3]', '0')} {LOOP})", 0),
+    "none by unit": (f"sum({STATE} * {GATE.replace('at[3])', '0)')} {LOOP})", 0),
     "its number": (f"sum({STATE} * float(k) * {GATE} {LOOP})", 0),
     "of three": (f"sum({STATE} * {GATE} * {STATE} {LOOP})", 0),
     "of two factors": (f"sum({STATE} * {GATE} {LOOP}) * sum({STATE.replace('- 1', '- 2')} * {GATE} {LOOP})", 0),
@@ -525,7 +527,7 @@ def test_which_maps_step_through_all_tensors_together() -> None:
 def test_only_recurrent_networks_share_sums() -> None:
     """A GRU whose reset gate comes after the product needs no other unit's gate, and one pass for a step."""
     found = {
-        name: [([target for target, _ in one.values], len(one.weights)) for one in form.passes]
+        name: [([target for target, _ in one.values], len(one.gates)) for one in form.passes]
         for name, form in operators_with(Sums).items()
     }
     projection = (["InputProjection"], 1)

@@ -84,22 +84,18 @@ def dispatches(desc: Any) -> int:
     return len(gpu.plan(desc).dispatches) - outputs
 
 
-ALONE = {"rnn", "rnn of one unit", "gru", "lstm", "lstm of two units"}
-"""Their steps have so few products that a single group goes through all."""
-
-
 def test_a_step_takes_one_dispatch() -> None:
     """But a GRU that resets before the product takes two; the input takes another one."""
     for name in CASES:
         desc = described(name)
         steps = desc.InputTensor.Sizes[1] + 1
         each = 2 if "reset first" in name else 1
-        assert dispatches(desc) == 1 + (1 if name in ALONE else each * steps), name
+        assert dispatches(desc) == 1 + each * steps, name
 
 
 def test_later_steps_have_the_same_constants() -> None:
     """So that they stay in a device's cache if dispatches share them."""
-    for name in CASES.keys() - ALONE:
+    for name in CASES:
         found = gpu.plan(described(name)).dispatches
         steps = {(one.defines["PASS"], one.constants) for one in found if "SUM_ROWS" in one.defines}
         assert len(steps) == (5 if "reset first" in name else 3), name  # the input, and the first step
@@ -148,15 +144,12 @@ def test_what_is_no_number_stays_with_its_batch(value: float, cases: Any, check:
     ("name", "value"),
     [
         ("SUMS_ROWS", 1), ("SUMS_ROWS", 16), ("SUMS_GROUPS", 1), ("SUMS_AHEAD", 1), ("SUMS_OWN", 16),
-        ("SUMS_ALONE", 1 << 30),
     ],
 )  # fmt: skip
 def test_whatever_groups_share(name: str, value: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, name, value)
     for case in ("rnn, both ways, many", "gru, reset first", "lstm, all there"):
         desc = described(case)
-        if name == "SUMS_ALONE" and case != "gru, reset first":  # whose passes alternate
-            assert dispatches(desc) == 2
         check_results(device, desc, inputs_of(desc))
 
 

@@ -16,7 +16,7 @@
 //              0 Query
 //              1 PresentKey
 //              2 PresentValue
-//              3 Context, by rows, several to a group
+//              3 Context, by groups of threads that share what they load
 //              4 OutputTensor
 //              5 OutputPresentKeyTensor
 //              6 OutputPresentValueTensor

@@ -12,29 +12,28 @@
 // in elements.
 //
 //   PASS       what the pass writes:
-//              0 OutputSequenceTensor
-//              1 OutputSingleTensor
-//              2 InputProjection, with several threads to a sum
-//              3 Hidden, one step along dimension 0, with several threads to a sum
+//              0 InputProjection, by groups of threads that share what they load
+//              1 Hidden, one step along dimension 0, by groups of threads that share what they load
+//              2 OutputSequenceTensor
+//              3 OutputSingleTensor
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In passes from 2 on only. Rows run along the dimensions of the result that only weights depend on, columns along
-// those that only the other factor depends on:
+// In the first 2 passes only. Rows are units, columns batches, or in the projection those of all steps:
 //   SUM_ROWS   rows of a group, for each of its sums
 //   TILE_COLUMNS  columns of a group
 //   TILE_DEPTH  products per sum in each iteration of the k-loop
-//   OWN_ROWS   rows of each sum that a thread accumulates; threads that share them take different products
+//   OWN_ROWS   rows of the tile, which has SUM_ROWS for each sum, that a thread accumulates: as many of each sum.
+//              Threads that share them take different products
 //   OWN_COLUMNS  columns, likewise
 //   SUM_VECTOR  adjacent products of one sum, both factors of which are loaded at once: 1 or 4
 //   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads; else 0
-//   SINGLE_GROUP  1 if a single group runs all steps of a recurrence, else 0
 //   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
 //              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
-//              and set the module's memory model to VulkanKHR (examples/README.md). SINGLE_GROUP is 0; OWN_ROWS and
-//              OWN_COLUMNS are those of a wave, in the tile that has SUM_ROWS rows for each sum, sum after sum, padded
-//              to a multiple of 16; these two, TILE_COLUMNS and TILE_DEPTH are multiples of 16
+//              and set the module's memory model to VulkanKHR (examples/README.md). OWN_ROWS and OWN_COLUMNS are those
+//              of a wave, and the tile has SUM_ROWS rows for each sum, sum after sum, padded to a multiple of 16; these
+//              two, TILE_COLUMNS and TILE_DEPTH are multiples of 16
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
 // or OUTPUT_SINGLE:
 //   X_TYPE     its data type. InputTensor, WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor,
@@ -84,38 +83,19 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef SINGLE_GROUP
-#define SINGLE_GROUP 0
-#endif
 #ifndef SUM_VECTOR
 #define SUM_VECTOR 0
 #endif
 
-#if !(PASS == 2)
-typedef WEIGHT_STORED WeightBuffer;
-#elif COOPERATIVE_MATRIX
-typedef uint4 WeightBuffer;  // eight float16 values
-#else
-typedef vector<WEIGHT_STORED, SUM_VECTOR> WeightBuffer;
-#endif
-#if !(PASS == 2)
-typedef INPUT_STORED InputBuffer;
-#elif COOPERATIVE_MATRIX
-typedef uint4 InputBuffer;  // eight float16 values
-#else
-typedef vector<INPUT_STORED, SUM_VECTOR> InputBuffer;
-#endif
-#if !(PASS == 3)
-typedef RECURRENCE_STORED RecurrenceBuffer;
-#elif COOPERATIVE_MATRIX
-typedef uint4 RecurrenceBuffer;  // eight float16 values
-#else
-typedef vector<RECURRENCE_STORED, SUM_VECTOR> RecurrenceBuffer;
-#endif
 #if COOPERATIVE_MATRIX || SUM_VECTOR == 4
 #define SCRATCH_VECTOR 4  // words that scratch is accessed in
 #else
 #define SCRATCH_VECTOR 1
+#endif
+#if COOPERATIVE_MATRIX
+#define FactorsOf(stored) uint4  // eight float16 values
+#else
+#define FactorsOf(stored) vector<stored, SCRATCH_VECTOR>
 #endif
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #define ScratchWord(position) scratch[(position) / SCRATCH_VECTOR][(position) % SCRATCH_VECTOR]
@@ -123,9 +103,9 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 // The sums of an element, and what else it needs
 static float read0, read1, read2, total0;
 
-[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<WeightBuffer> weightTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<RecurrenceBuffer> recurrenceTensor : register(t2);
+[[vk::binding(0, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(WEIGHT_STORED)> weightTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(RECURRENCE_STORED)> recurrenceTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t3);
 [[vk::binding(4, 0)]] StructuredBuffer<HIDDEN_INIT_STORED> hiddenInitTensor : register(t4);
 [[vk::binding(5, 0)]] StructuredBuffer<SEQUENCE_LENGTHS_STORED> sequenceLengthsTensor : register(t5);
@@ -152,8 +132,8 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], weightSizes[2], weightStrides[2], recurrenceSizes[2], recurrenceStrides[2],
         biasSizes[2], biasStrides[2], hiddenInitSizes[2], hiddenInitStrides[2], sequenceLengthsSizes[2],
-        sequenceLengthsStrides[2], outputSequenceStrides[2], outputSingleStrides[2], sequenceLength2[2], number[2],
-        number2[2], gateCount[2], number3[2], keptInputProjectionSizes[2], keptHiddenSizes[2];
+        sequenceLengthsStrides[2], outputSequenceStrides[2], outputSingleStrides[2], number[2], number2[2],
+        gateCount[2], sequenceLength2[2], keptInputProjectionSizes[2], keptHiddenSizes[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
@@ -208,15 +188,6 @@ List Join(List left, List right)
     for (int d = 0; d < 8; d++)
         if (d < result.length)
             result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
     return result;
 }
 
@@ -640,31 +611,6 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-int Length(int b)
-{
-    if (SEQUENCE_LENGTHS_PRESENT)
-        return (int)max(min((int64_t)ReadSequenceLengths(ListOf(int4(0, 0, 0, b), 0, 4)), (int64_t)sequenceLength),
-            (int64_t)0);
-    return sequenceLength;
-}
-
-bool Reversed(int d) { return IS_BACKWARD_BOUND || d == 1; }
-
-int Step(int t, int d, int b)
-{
-    if (Reversed(d))
-        return Length(b) - t;
-    return t + 1;
-}
-
-REAL_VALUE OutputSequenceChoice(List at)
-{
-    if (Entry(at, 0) < Length(Entry(at, 2)))
-        return ReadKeptHidden(Join(ListOf(int4(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2)), 0, 0, 0), 0, 1),
-            Part(at, 1, 8)));
-    return (REAL_VALUE)0.0f;
-}
-
 REAL_VALUE Bias(int part, int d, int i)
 {
     if (BIAS_PRESENT)
@@ -680,6 +626,14 @@ REAL_VALUE Initial(List at)
     return (REAL_VALUE)0.0f;
 }
 
+int Length(int b)
+{
+    if (SEQUENCE_LENGTHS_PRESENT)
+        return (int)max(min((int64_t)ReadSequenceLengths(ListOf(int4(0, 0, 0, b), 0, 4)), (int64_t)sequenceLength),
+            (int64_t)0);
+    return sequenceLength;
+}
+
 bool Active(List at) { return !SEQUENCE_LENGTHS_PRESENT || Entry(at, 0) <= Length(Entry(at, 2)); }
 
 REAL_VALUE Act(List at, REAL_VALUE x, int n) { return Activate(x, Entry(at, 1) * functionCount + n); }
@@ -692,6 +646,8 @@ REAL_VALUE HiddenChoice(List at)
         return Act(at, read0 + (total0 + read1), 0);
     return read2;
 }
+
+bool Reversed(int d) { return IS_BACKWARD_BOUND || d == 1; }
 
 int Time(int s, int d, int b)
 {
@@ -716,6 +672,21 @@ REAL_VALUE Previous(List at)
     return ReadKeptHidden(Join(ListOf(int4(Entry(at, 0) - 1, 0, 0, 0), 0, 1), Part(at, 1, 8)));
 }
 
+int Step(int t, int d, int b)
+{
+    if (Reversed(d))
+        return Length(b) - t;
+    return t + 1;
+}
+
+REAL_VALUE OutputSequenceChoice(List at)
+{
+    if (Entry(at, 0) < Length(Entry(at, 2)))
+        return ReadKeptHidden(Join(ListOf(int4(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2)), 0, 0, 0), 0, 1),
+            Part(at, 1, 8)));
+    return (REAL_VALUE)0.0f;
+}
+
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
@@ -733,28 +704,53 @@ List Numbered(uint number)
     return at;
 }
 
-#if PASS >= 2
-#if PASS == 2
-static const uint SUMS = 1;
-static const uint DIMENSIONS[3] = { 10, 5, 0 };  // of the result along which rows run, columns, and others, as bits
+#if PASS < 2
+#if PASS == 0
+static const uint SUMS = 1, FIRST_GATE = 0;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS weightTensor
-#define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
-#define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
+#define WeightsStride(d) (uint)weightStrides[0][d]
+#define WEIGHTS_DEPTH (uint)weightSizes[0][3]
 #define FACTORS inputTensor
 #define FactorAt(at) (LaneVector)inputTensor[at]
-#define FACTORS_STRIDE (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]
-#elif PASS == 3
-static const uint SUMS = 1;
-static const uint DIMENSIONS[3] = { 8, 4, 2 };  // of the result along which rows run, columns, and others, as bits
+#define FACTORS_STRIDE (uint)inputStrides[0][3]
+#define FactorsFrom(at) ((uint)at.entries[0] * (uint)inputStrides[0][1] + (uint)at.entries[2] * (uint)inputStrides[0][2])
+#elif PASS == 1
+static const uint SUMS = 1, FIRST_GATE = 0;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS recurrenceTensor
-#define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
-#define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
+#define WeightsStride(d) (uint)recurrenceStrides[0][d]
+#define WEIGHTS_DEPTH (uint)recurrenceSizes[0][3]
 #define FACTORS scratch
 #define FactorAt(at) asfloat(scratch[at])
 #define FACTORS_STRIDE 1
+#define FactorsFrom(at) StatesFrom((uint)keptHiddenFirst, at, 1)
 #endif
+// How many units, columns and directions there are
+uint3 Extents() { return uint3(sizes[3].size, sizes[2].size * (isRecurrent ? 1 : sizes[0].size), sizes[1].size); }
+
+List CoordinateOf(uint step, uint3 position)
+{
+    const uint above = isRecurrent ? 0 : DivideBySize(position.y, sizes[2]);
+    return ListOf(int4(step + above, position.z, position.y - above * sizes[2].size, position.x), 0, RANK);
+}
+
+// Entries of so many steps
+uint EntriesOf(uint steps) { return steps * sizes[1].size * sizes[2].size * sizes[3].size; }
+
+uint NumberOf(List at)
+{
+    return EntriesOf(at.entries[0]) + (at.entries[1] * sizes[2].size + at.entries[2]) * sizes[3].size + at.entries[3];
+}
+
+// Where states start that were written `delay` steps before: with cooperative matrices, those in a float16 copy that
+// follows them, in units of float16 values
+uint StatesFrom(uint start, List at, uint delay)
+{
+    at.entries[3] = 0;
+    return (COOPERATIVE_MATRIX ? 2 * (start + EntriesOf(sizes[0].size)) : start) + NumberOf(at) - EntriesOf(delay);
+}
+
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -773,7 +769,6 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 #define EXCHANGED 0x6108  // memory semantics: AcquireRelease, WorkgroupMemory, MakeAvailable, MakeVisible
 [[vk::ext_instruction(62)]] void StoreShared([[vk::ext_reference]] uint4 to, uint4 eight,
     [[vk::ext_literal]] uint operands);
-[[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 // Layout 0 is row-major, 1 column-major. The pitch of rows or columns is in vectors.
 [[vk::ext_instruction(4457)]] LeftMatrix LoadLeft([[vk::ext_reference]] uint4 from, uint layout, uint pitch,
     [[vk::ext_literal]] uint operands);
@@ -787,8 +782,8 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 [[vk::ext_instruction(61)]] uint LoadWord([[vk::ext_reference]] uint from, [[vk::ext_literal]] uint operands);
 
-// Shared memory: a tile of weights and one of factors, with a line for each row or column, and where these lines start
-// in memory. After the k-loop, the waves' sums replace the tiles, stored by column.
+// Shared memory: a tile of weights and one of factors, with a line for each row or column. After the k-loop, the waves'
+// sums replace the tiles, stored by column.
 static const uint stepDepth = TILE_DEPTH, matrixProducts = 16, tileRows = (SUMS * SUM_ROWS + 15) / 16 * 16;
 static const uint waveCount = NUM_THREADS / 32, wavesAcross = TILE_COLUMNS / OWN_COLUMNS,
     wavesDown = tileRows / OWN_ROWS;
@@ -799,7 +794,18 @@ static const uint rightStart = tileRows * leftPitch, tileEnd = rightStart + TILE
 static const uint sumsDown = 4, sumPitch = OWN_ROWS / 4 + 1;
 static const uint sumsEnd = waveCount * OWN_COLUMNS * sumPitch;
 groupshared uint4 tiles[tileEnd > sumsEnd ? tileEnd : sumsEnd];
-groupshared uint positions[tileRows + TILE_COLUMNS];
+
+// Where a line of the tile starts: a row of weights, sum after sum, or, from `tileRows` on, a column of the other
+// factor
+uint LineFrom(uint number, uint step, uint3 top)
+{
+    const uint3 last = Extents() - 1;
+    if (number >= tileRows)
+        return FactorsFrom(CoordinateOf(step, min(top + uint3(0, number - tileRows, 0), last)));
+    const uint row = (FIRST_GATE + min(number / SUM_ROWS, SUMS - 1)) * sizes[3].size
+        + min(top.x + number % SUM_ROWS, last.x);
+    return top.z * WeightsStride(1) + row * WeightsStride(2);
+}
 
 static const uint totalsDown = OWN_ROWS / 16, totalsAcross = OWN_COLUMNS / 16;
 // tiles prefetched into registers, as these allow
@@ -865,31 +871,24 @@ float Sum(uint number, uint down, uint column)
     return total;
 }
 
-// Loads of a thread: whole vectors of eight, of lines of weights and then of factors
-static const uint weightLoads = (tileRows * eights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint lineLoads = weightLoads + (TILE_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
+// A thread's share of the tile: whole vectors of eight
+static const uint lines = tileRows + TILE_COLUMNS, lineLoads = (lines * eights + NUM_THREADS - 1) / NUM_THREADS;
 typedef uint4 LineVector;
 #define Ahead(next, step) next[step]
-#define LINES_END(i) (i < weightLoads ? SUMS * SUM_ROWS : tileRows + TILE_COLUMNS)
+#define LineOf(thread, i) (((thread) + (i) * NUM_THREADS) / eights)
+#define VectorOf(thread, i) (((thread) + (i) * NUM_THREADS) % eights)
 
 struct LineReader
 {
     uint from[lineLoads];  // where the lines of a thread's vectors start
 };
 
-// The line of a thread's i-th vector, and the number of the vector in this
-uint2 OwnVector(uint thread, uint i)
-{
-    const uint number = thread + (i < weightLoads ? i : i - weightLoads) * NUM_THREADS;
-    return uint2(number / eights + (i < weightLoads ? 0 : tileRows), number % eights);
-}
-
-LineReader OpenLine(uint thread)
+LineReader OpenLine(uint thread, uint step, uint3 top)
 {
     LineReader reader;
     [unroll]
     for (uint i = 0; i < lineLoads; i++)
-        reader.from[i] = LoadWord(positions[min(OwnVector(thread, i).x, LINES_END(i) - 1)], NON_PRIVATE);
+        reader.from[i] = LineFrom(min(LineOf(thread, i), lines - 1), step, top) / 8 + VectorOf(thread, i);
     return reader;
 }
 
@@ -898,15 +897,13 @@ void FetchLine(uint thread, LineReader reader, uint product, uint end, out LineV
     [unroll]
     for (uint i = 0; i < lineLoads; i++)
     {
-        const uint2 own = OwnVector(thread, i);
-        const uint k = product + own.y * 8;
         next[i] = uint4(0, 0, 0, 0);
-        if (k < end && own.x < LINES_END(i))
+        if (LineOf(thread, i) < lines && product + VectorOf(thread, i) * 8 < end)
         {
-            if (i < weightLoads)
-                next[i] = WEIGHTS[(reader.from[i] + k) / 8];
+            if (LineOf(thread, i) < tileRows)
+                next[i] = WEIGHTS[reader.from[i] + product / 8];
             else
-                next[i] = FACTORS[(reader.from[i] + k) / 8];
+                next[i] = FACTORS[reader.from[i] + product / 8];
         }
     }
 }
@@ -915,32 +912,38 @@ void PutLine(uint thread, LineVector next[lineLoads], inout LineReader reader)
 {
     [unroll]
     for (uint i = 0; i < lineLoads; i++)
-    {
-        const uint2 own = OwnVector(thread, i);
-        if (own.x < LINES_END(i))
-            StoreShared(tiles[own.x * leftPitch + own.y], next[i], NON_PRIVATE);
-    }
+        if (LineOf(thread, i) < lines)
+            StoreShared(tiles[LineOf(thread, i) * leftPitch + VectorOf(thread, i)], next[i], NON_PRIVATE);
 }
 #else
-static const uint wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = SUM_ROWS / OWN_ROWS;
+static const uint tileRows = SUMS * SUM_ROWS, wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = tileRows / OWN_ROWS;
 // of a block of sums, here called a wave
 static const uint REDUCTION_THREADS = NUM_THREADS / (wavesAcross * wavesDown);
-static const uint threadRows = SUMS * OWN_ROWS, threadColumns = OWN_COLUMNS, TOTALS = threadRows * threadColumns;
+static const uint threadRows = OWN_ROWS, threadColumns = OWN_COLUMNS, TOTALS = threadRows * threadColumns;
 static const uint threadStep = TILE_DEPTH / REDUCTION_THREADS, threadLoads = threadStep / SUM_VECTOR;
-static const uint tileRows = SUMS * SUM_ROWS;
-#define GroupBarrier() GroupMemoryBarrierWithGroupSync()
-#define StoreWord(to, word, operands) to = word
+static const uint sumRows = OWN_ROWS / SUMS;  // rows of a thread, for each sum
 
 typedef vector<float, SUM_VECTOR> LaneVector;
 static uint wave, lane;
 // exchange between threads, then their sums
 groupshared float held[(TOTALS / 2 > SUMS ? TOTALS / 2 : SUMS) * NUM_THREADS];
-groupshared uint positions[tileRows + TILE_COLUMNS];  // where weights and factors start
+
+// Where a line of the tile starts: a row of weights, sum after sum, or, from `tileRows` on, a column of the other
+// factor
+uint LineFrom(uint number, uint step, uint3 top)
+{
+    const uint3 last = Extents() - 1;
+    if (number >= tileRows)
+        return FactorsFrom(CoordinateOf(step, min(top + uint3(0, number - tileRows, 0), last)));
+    const uint row = (FIRST_GATE + min(number / SUM_ROWS, SUMS - 1)) * sizes[3].size
+        + min(top.x + number % SUM_ROWS, last.x);
+    return top.z * WeightsStride(1) + row * WeightsStride(2);
+}
 
 float Sum(uint number, uint row, uint column)
 {
-    const uint own = row % OWN_ROWS + column % OWN_COLUMNS * OWN_ROWS,
-        of = row / OWN_ROWS * wavesAcross + column / OWN_COLUMNS;
+    const uint own = row % sumRows + column % OWN_COLUMNS * sumRows,
+        of = row / sumRows * wavesAcross + column / OWN_COLUMNS;
     return held[(own / REDUCTION_THREADS * SUMS + number) * NUM_THREADS + of * REDUCTION_THREADS
         + own % REDUCTION_THREADS];
 }
@@ -966,7 +969,7 @@ Loaded LoadedAt(uint from[threadRows + threadColumns], uint product, uint end)
         [unroll]
         for (i = 0; i < threadRows; i++)
             if (k < end)
-                loaded.left[n * threadRows + i] = (LaneVector)WEIGHTS[(from[i] + k * WEIGHTS_STRIDE) / SUM_VECTOR];
+                loaded.left[n * threadRows + i] = (LaneVector)WEIGHTS[(from[i] + k * WeightsStride(3)) / SUM_VECTOR];
         [unroll]
         for (i = 0; i < threadColumns; i++)
             if (k < end)
@@ -977,89 +980,18 @@ Loaded LoadedAt(uint from[threadRows + threadColumns], uint product, uint end)
 }
 #endif
 
-// How many rows, columns and others there are
-uint3 Extents()
-{
-    uint3 extents = 1;
-    [unroll]
-    for (uint d = 0; d < RANK; d++)
-        [unroll]
-        for (uint n = 0; n < 3; n++)
-            extents[n] *= DIMENSIONS[n] >> d & 1 ? sizes[d].size : 1;
-    return extents;
-}
-
-List CoordinateOf(uint step, uint3 position)
-{
-    List at = ListOf(0, 0, RANK);
-    if (isRecurrent)
-        at.entries[0] = (int)step;
-    [unroll]
-    for (int d = RANK - 1; d >= 0; d--)
-        [unroll]
-        for (uint n = 0; n < 3; n++)
-            if (DIMENSIONS[n] >> d & 1)
-            {
-                const uint above = DIMENSIONS[n] & ((1u << d) - 1) ? DivideBySize(position[n], sizes[d]) : 0;
-                at.entries[d] = (int)(position[n] - above * sizes[d].size);
-                position[n] = above;
-            }
-    return at;
-}
-
-// Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
-uint PositionInKeptHidden(List at)
-{
-    const uint index = (uint)RavelIndex(Clamped(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH),
-        ListOf(keptHiddenSizes[0], keptHiddenSizes[1], KEPT_HIDDEN_SIZES_LENGTH));
-#if COOPERATIVE_MATRIX
-    return 2 * ((uint)keptHiddenFirst + (uint)Multiplied(ListOf(keptHiddenSizes[0], keptHiddenSizes[1],
-        KEPT_HIDDEN_SIZES_LENGTH))) + index;
-#else
-    return (uint)keptHiddenFirst + index;
-#endif
-}
-
-#if PASS == 2
-// Stores where the weights of row `n` of the tile start, and the factors of column `n`
-void Locate(uint n, List at)
-{
-    if (n < SUM_ROWS)
-    {
-        StoreWord(positions[0 * SUM_ROWS + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1), Entry(at, 3), 0), 0, 4),
-            weightSizes, WEIGHT_SIZES_LENGTH), weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
-    }
-    if (n < TILE_COLUMNS)
-        StoreWord(positions[tileRows + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 0), Entry(at, 2), 0), 0, 4),
-            inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
-}
-
+#if PASS == 0
 void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
 
 // Computes and writes an element, given where in the block it is
 void FinishElement(List at, uint2 place)
 {
-    const uint number = (uint)RavelIndex(Clamped(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH),
-        ListOf(keptInputProjectionSizes[0], keptInputProjectionSizes[1], KEPT_INPUT_PROJECTION_SIZES_LENGTH));
+    const uint number = NumberOf(at);
     total0 = Sum(0, place.x, place.y);
     const float InputProjection = total0 + read0;
     WriteKeptInputProjection(number, InputProjection);
 }
-#elif PASS == 3
-// Stores where the weights of row `n` of the tile start, and the factors of column `n`
-void Locate(uint n, List at)
-{
-    if (n < SUM_ROWS)
-    {
-        StoreWord(positions[0 * SUM_ROWS + n], OffsetOf(Clamped(ListOf(int4(0, Entry(at, 1),
-            RavelIndex(ListOf(int4(0, Entry(at, 3), 0, 0), 0, 2), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0),
-            0, 4), recurrenceSizes, RECURRENCE_SIZES_LENGTH), recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    }
-    if (n < TILE_COLUMNS)
-        StoreWord(positions[tileRows + n], PositionInKeptHidden(ListOf(int4(Entry(at, 0) - 1, Entry(at, 1),
-            Entry(at, 2), 0), 0, 4)), NON_PRIVATE);
-}
-
+#elif PASS == 1
 void Read(List at)
 {
     read0 = InputTerm(at, 0);
@@ -1070,26 +1002,26 @@ void Read(List at)
 // Computes and writes an element, given where in the block it is
 void FinishElement(List at, uint2 place)
 {
-    const uint number = (uint)RavelIndex(Clamped(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH),
-        ListOf(keptHiddenSizes[0], keptHiddenSizes[1], KEPT_HIDDEN_SIZES_LENGTH));
+    const uint number = NumberOf(at);
     total0 = Sum(0, place.x, place.y);
     const float Hidden = HiddenChoice(at);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
-    const uint position = PositionInKeptHidden(at);
     if (number % 2 == 0)
-        ScratchWord(position / 2) = PackedFloat16(float2(Hidden, neighbor));
+        ScratchWord((uint)keptHiddenFirst + EntriesOf(sizes[0].size) + number / 2) =
+            PackedFloat16(float2(Hidden, neighbor));
 #endif
 }
 #endif
 
-static const uint3 BLOCK = uint3(SUM_ROWS, TILE_COLUMNS, 1);
-static const uint elements = SUM_ROWS * TILE_COLUMNS;
-
 // Computes a block of rows and columns: first the sums of products, then, from these, whole elements.
-void AddUpStep(uint item, uint thread, uint step)
+void AddUp(uint item, uint thread)
 {
+    const uint3 block = uint3(SUM_ROWS, TILE_COLUMNS, 1), extents = Extents(), blocks = (extents + block - 1) / block;
+    const uint3 top = uint3(item % blocks.x, item / blocks.x % blocks.y, item / blocks.x / blocks.y) * block;
+    if (top.z >= extents.z)
+        return;
 #if COOPERATIVE_MATRIX
     lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
@@ -1097,24 +1029,17 @@ void AddUpStep(uint item, uint thread, uint step)
     wave = thread / REDUCTION_THREADS;
     lane = thread % REDUCTION_THREADS;
 #endif
-    const uint3 extents = Extents(), last = extents - 1;
-    const bool hasProducts = !isRecurrent || step > 0;
-    const uint3 blocks = (extents + BLOCK - 1) / BLOCK;
-    const uint3 top = uint3(item % blocks.x, item / blocks.x % blocks.y, item / blocks.x / blocks.y) * BLOCK;
+    // Steps after the first have the same constants, which stay in the cache: a group counts them in scratch.
+    const uint counter = (uint)stepsFirst + item * 2 + PASS;
+    const uint step = first > 0 ? ScratchWord(counter) : 0;
+    const uint end = isRecurrent && step == 0 ? 0 : WEIGHTS_DEPTH;
+
+    // The other operands of a thread's first element are loaded while sums accumulate. Waves without elements would
+    // only delay the others.
+    const uint elements = SUM_ROWS * TILE_COLUMNS;
+    if (end > 0 && thread < elements)
+        Read(CoordinateOf(step, min(top + uint3(thread % SUM_ROWS, thread / SUM_ROWS, 0), extents - 1)));
     uint n;
-
-    [loop]
-    for (n = thread; n < max(TILE_COLUMNS, SUM_ROWS); n += NUM_THREADS)
-        Locate(n, CoordinateOf(step, min(top + uint3(n, n, 0), last)));
-    GroupBarrier();
-
-    // Elements' other operands are loaded while sums accumulate, if a thread has one element at most. Waves without
-    // elements would only delay the others.
-    const bool isOneEach = elements <= NUM_THREADS;
-    if (isOneEach && hasProducts && thread < elements)
-        Read(CoordinateOf(step, min(top + uint3(thread % SUM_ROWS, thread / SUM_ROWS, 0), last)));
-
-    const uint end = hasProducts ? WEIGHTS_DEPTH : 0;
 #if COOPERATIVE_MATRIX
     SumMatrix totals[totalsDown][totalsAcross];
     uint i, j;
@@ -1124,7 +1049,7 @@ void AddUpStep(uint item, uint thread, uint step)
         for (j = 0; j < totalsAcross; j++)
             totals[i][j] = Filled(0.0f);
     const uint begin = 0;
-    LineReader lineReader = OpenLine(thread);
+    LineReader lineReader = OpenLine(thread, step, top);
     const uint waveTop = wave / wavesAcross % wavesDown * OWN_ROWS, waveLeft = wave % wavesAcross * OWN_COLUMNS;
     LineVector Ahead(nextLine, AHEAD)[lineLoads];
     uint ahead;
@@ -1158,10 +1083,10 @@ void AddUpStep(uint item, uint thread, uint step)
     uint from[threadRows + threadColumns];
     [unroll]
     for (n = 0; n < threadRows; n++)
-        from[n] = positions[n % SUMS * SUM_ROWS + wave / wavesAcross * OWN_ROWS + n / SUMS];
+        from[n] = LineFrom(n % SUMS * SUM_ROWS + wave / wavesAcross * sumRows + n / SUMS, step, top);
     [unroll]
     for (n = 0; n < threadColumns; n++)
-        from[threadRows + n] = positions[tileRows + wave % wavesAcross * OWN_COLUMNS + n];
+        from[threadRows + n] = LineFrom(tileRows + wave % wavesAcross * OWN_COLUMNS + n, step, top);
     const uint begin = lane * SUM_VECTOR;    float totals[threadRows * threadColumns];
     uint y, e, i;
     [unroll]
@@ -1225,11 +1150,11 @@ void AddUpStep(uint item, uint thread, uint step)
                 }
         }
     }
-    GroupBarrier();
+    GroupMemoryBarrierWithGroupSync();
     [unroll]
-    for (i = 0; i < SUMS * ((OWN_ROWS * OWN_COLUMNS + REDUCTION_THREADS - 1) / REDUCTION_THREADS); i++)
+    for (i = 0; i < SUMS * ((sumRows * OWN_COLUMNS + REDUCTION_THREADS - 1) / REDUCTION_THREADS); i++)
         held[i * NUM_THREADS + thread] = totals[i];
-    GroupBarrier();
+    GroupMemoryBarrierWithGroupSync();
 #endif
 
     [loop]
@@ -1239,48 +1164,17 @@ void AddUpStep(uint item, uint thread, uint step)
         if (all(top + place < extents))
         {
             const List at = CoordinateOf(step, top + place);
-            if (!isOneEach && hasProducts)
+            if (end > 0 && n != thread)
                 Read(at);
             FinishElement(at, place.xy);
         }
     }
-}
-
-#if SINGLE_GROUP
-#ifdef __spirv__
-// The equivalent of AllMemoryBarrierWithGroupSync at workgroup scope: AcquireRelease, UniformMemory, WorkgroupMemory
-[[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
-#define MeetWithMemory() Meet(2, 2, 0x148)
-#else
-#define MeetWithMemory() AllMemoryBarrierWithGroupSync()
-#endif
-#endif
-
-void AddUp(uint item, uint thread)
-{
-    const uint3 blocks = (Extents() + BLOCK - 1) / BLOCK;
-    const uint items = blocks.x * blocks.y * blocks.z;
-#if SINGLE_GROUP
-    [loop]
-    for (uint number = 0; number < items * sizes[0].size; number++)
-    {
-        AddUpStep(number % items, thread, number / items);
-        MeetWithMemory();  // the next step reads what this one wrote
-    }
-#else
-    // Steps after the first have the same constants, which stay in the cache: a group counts them in scratch.
-    const uint counter = (uint)stepsFirst + item * 2 + PASS - 2;
-    if (item >= items)
-        return;
-    const uint step = first > 0 ? ScratchWord(counter) : 0;
-    AddUpStep(item, thread, step);
     if (isRecurrent && thread == 0)
         ScratchWord(counter) = step + 1;
-#endif
 }
 #endif
 
-#if PASS >= 2 && COOPERATIVE_MATRIX
+#if PASS < 2 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel
@@ -1289,16 +1183,16 @@ void AddUp(uint item, uint thread)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS >= 2
+#if PASS < 2
     AddUp(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // OutputSequenceTensor
+#if PASS == 2  // OutputSequenceTensor
     WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)OutputSequenceChoice(at));
-#elif PASS == 1  // OutputSingleTensor
+#elif PASS == 3  // OutputSingleTensor
     WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1],
         SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))));
 #endif

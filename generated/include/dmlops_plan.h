@@ -538,13 +538,9 @@ typedef struct dmlops_plan_View {
 } dmlops_plan_View;
 
 typedef struct dmlops_plan_SumsPass {
-    int64_t number;
-    int64_t weights;
-    int64_t tensor;
+    int64_t factors;
     int64_t copied;
     int64_t sums;
-    int64_t rows;
-    int64_t columns;
 } dmlops_plan_SumsPass;
 
 typedef struct dmlops_plan_RowsPass {
@@ -886,7 +882,6 @@ typedef struct dmlops_plan_SumsTile {
     dmlops_plan_Threads threads;
     int64_t copied;
     int is_cooperative;
-    int is_alone;
 } dmlops_plan_SumsTile;
 
 typedef struct dmlops_plan_Pass_32 {
@@ -1718,24 +1713,16 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one,
     const dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
-    dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    int64_t dimensions);
-DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
-    int64_t vector);
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone,
-    dmlops_plan_SumsTile* result);
-DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, int64_t vector);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, int64_t columns);
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_sums_vector(dmlops_planning* planning, const dmlops_plan_Tensor_16* factors);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, int64_t sums, int64_t columns,
+    const dmlops_plan_Tensor_16* factors);
 DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64_t sums, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums, const dmlops_plan_Matrices* found,
-    int64_t vector, int is_alone, dmlops_plan_Tile* result);
-DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
+    int64_t vector, dmlops_plan_Tile* result);
+DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile, int64_t depth);
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* sums);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_Pass* one, dmlops_plan_int_8* result);
@@ -1751,8 +1738,7 @@ DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone,
-    dmlops_plan_SumsTile* result);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
     dmlops_plan_Sharing* result);
@@ -5311,60 +5297,25 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
     result->threads = made_2;
     result->copied = 0;
     result->is_cooperative = 0;
-    result->is_alone = 0;
     return;
 }
 
-/* The sizes of what is written at once: a single step of a recurrence. */
-DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
-    dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 step;
-    step.count = 0;
-    for (int64_t d = 0; d < sizes->count; ++d) {
-        const int64_t size = sizes->items[d];
-        DMLOPS_APPEND(planning, &step, (is_along && (d == 0)) ? 1 : size);
-    }
-    DMLOPS_COPY(result, &step);
-    return;
-}
-
-/* The number of coordinates along some dimensions, given as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
-    int64_t dimensions) {
-    int64_t count = 1;
-    for (int64_t d = 0; d < sizes->count; ++d) {
-        const int64_t size = sizes->items[d];
-        if (((dimensions >> d) & 1) == 1) {
-            count = dmlops_plan_times(planning, count, size);
+/* The tile of tensors of these sizes, of one step at a time if they are a recurrence; of cooperative matrices where
+   these suit. */
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result) {
+    dmlops_plan_Tensor_16 factors;
+    factors.count = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if (((one->factors >> place) & 1) == 1) {
+            DMLOPS_APPEND(planning, &factors, *tensor);
         }
     }
-    return count;
-}
-
-/* Whether a tensor consists of contiguous, aligned vectors of that many elements along k. */
-DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
-    int64_t vector) {
-    int found = (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1)
-        && (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], vector) == 0);
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
-        found = found && ((size == 1) || (dmlops_modulo(stride, vector) == 0));
-    }
-    return found;
-}
-
-/* The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a single group may
-   run; of cooperative matrices where these suit. */
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone,
-    dmlops_plan_SumsTile* result) {
-    int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
-    int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
-    int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
-    int64_t depth = tensors->items[dmlops_item(planning, one->weights,
-        tensors->count)].sizes.items[dmlops_item(planning, -1,
-        tensors->items[dmlops_item(planning, one->weights, tensors->count)].sizes.count)];
+    int64_t rows = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    int64_t columns = is_along ? sizes->items[dmlops_item(planning, 2, sizes->count)]
+        : dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+        sizes->items[dmlops_item(planning, 2, sizes->count)]);
     dmlops_plan_WindowAxis_8 made_1;
     made_1.count = 0;
     dmlops_plan_Matrices made_2;
@@ -5373,14 +5324,13 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     found = made_2;
     found.rows = dmlops_plan_times(planning, rows, one->sums);
     found.columns = columns;
-    found.depth = depth;
-    found.count = others;
-    int is_alone = may_be_alone && (dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, columns),
-        dmlops_plan_times(planning, others, depth)) <= 16384);
-    int is_cooperative = !is_alone && dmlops_plan_suits_cooperative_sums(planning, one, tensors, columns);
-    int64_t vector = dmlops_plan_are_in_vectors(planning, one, tensors, 4) ? 4 : 1;
+    found.depth = factors.items[dmlops_item(planning, 0, factors.count)].sizes.items[dmlops_item(planning, 3,
+        factors.items[dmlops_item(planning, 0, factors.count)].sizes.count)];
+    found.count = sizes->items[dmlops_item(planning, 1, sizes->count)];
+    int is_cooperative = dmlops_plan_suits_cooperative_sums(planning, one->sums, columns, &factors);
+    int64_t vector = (dmlops_plan_sums_vector(planning, &factors) >= 4) ? 4 : 1;
     dmlops_plan_Tile tile;
-    dmlops_plan_lane_tile(planning, one->sums, &found, vector, is_alone, &tile);
+    dmlops_plan_lane_tile(planning, one->sums, &found, vector, &tile);
     if (is_cooperative) {
         dmlops_plan_Rates rates;
         rates.arithmetic = 3750;
@@ -5395,10 +5345,11 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     }
     int64_t in_group = dmlops_divide(tile.rows, one->sums);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
-        dmlops_plan_ceil_div(planning, rows, in_group), dmlops_plan_ceil_div(planning, columns, tile.columns)), others);
-    int64_t threads = dmlops_plan_sums_threads(planning, &tile);
+        dmlops_plan_ceil_div(planning, rows, in_group), dmlops_plan_ceil_div(planning, columns, tile.columns)),
+        found.count);
+    int64_t threads = dmlops_plan_sums_threads(planning, &tile, found.depth);
     dmlops_plan_Threads made_5;
-    made_5.threads = is_alone ? threads : dmlops_plan_times(planning, groups, threads);
+    made_5.threads = dmlops_plan_times(planning, groups, threads);
     made_5.in_group = threads;
     result->tile = tile;
     result->rows = in_group;
@@ -5406,29 +5357,35 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     result->threads = made_5;
     result->copied = is_cooperative ? one->copied : 0;
     result->is_cooperative = is_cooperative;
-    result->is_alone = is_alone;
     return;
 }
 
-/* Whether both factors consist of vectors of `vector` elements along k; intermediate tensors do. */
-DMLOPS_CALLED int dmlops_plan_are_in_vectors(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, int64_t vector) {
-    return dmlops_plan_is_in_vectors(planning, &tensors->items[dmlops_item(planning, one->weights, tensors->count)],
-        vector) && ((one->tensor == -1) || dmlops_plan_is_in_vectors(planning,
-        &tensors->items[dmlops_item(planning, one->tensor, tensors->count)], vector));
+/* Adjacent products, at most 8, whose factors are contiguous and aligned. */
+DMLOPS_CALLED int64_t dmlops_plan_sums_vector(dmlops_planning* planning, const dmlops_plan_Tensor_16* factors) {
+    int64_t vector = 8;
+    for (int64_t each_1 = 0; each_1 < factors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &factors->items[each_1];
+        vector = (tensor->strides.items[dmlops_item(planning, 3, tensor->strides.count)] == 1)
+            ? dmlops_gcd(vector, tensor->sizes.items[dmlops_item(planning, 3, tensor->sizes.count)]) : 1;
+        for (int64_t d = 0; d < 3; ++d) {
+            vector = dmlops_gcd(vector, (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)
+                ? tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)] : 0);
+        }
+    }
+    return vector;
 }
 
-/* Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and the tensors
-   that products read are float16 in vectors of eight. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
-    const dmlops_plan_Tensor_16* tensors, int64_t columns) {
-    int are_float16 = dmlops_plan_is_float16(planning,
-        &tensors->items[dmlops_item(planning, one->weights, tensors->count)])
-        && ((one->tensor == -1) || dmlops_plan_is_float16(planning,
-        &tensors->items[dmlops_item(planning, one->tensor, tensors->count)]));
-    int are_full = (one->sums <= 4) && (columns >= 5);
-    int fits = are_float16 && dmlops_plan_are_in_vectors(planning, one, tensors, 8);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && fits && are_full;
+/* Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and the factors
+   are float16 in vectors of eight. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, int64_t sums, int64_t columns,
+    const dmlops_plan_Tensor_16* factors) {
+    int are_halves = 1;
+    for (int64_t each_1 = 0; each_1 < factors->count; ++each_1) {
+        const dmlops_plan_Tensor* one = &factors->items[each_1];
+        are_halves = are_halves && dmlops_plan_is_float16(planning, one);
+    }
+    int are_full = (sums <= 4) && (columns >= 5) && (dmlops_plan_sums_vector(planning, factors) == 8);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_full && are_halves;
 }
 
 /* Tiles of cooperative matrices. Waves split k where several share sums. */
@@ -5502,18 +5459,14 @@ DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64
 /* The tile without cooperative matrices, whose waves are lanes that share sums: up to 32 columns, and the most rows
    that leave enough groups. Its depth is that of the elements that threads prefetch. */
 DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums, const dmlops_plan_Matrices* found,
-    int64_t vector, int is_alone, dmlops_plan_Tile* result) {
+    int64_t vector, dmlops_plan_Tile* result) {
     int64_t across = dmlops_min(dmlops_plan_power_of_two(planning, found->columns), 32);
     int64_t beside = dmlops_min(dmlops_plan_power_of_two(planning, found->columns), 8);
     int64_t rows = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_divide(found->rows, sums),
         dmlops_plan_ceil_div(planning, found->columns, across)), found->count);
-    int64_t down = is_alone ? 16 : 4;
-    int64_t most = dmlops_divide(is_alone ? dmlops_divide(64, 2) : 64, dmlops_multiply(sums, beside));
-    int64_t own = dmlops_plan_power_below(planning, dmlops_divide(rows, is_alone ? down : dmlops_multiply(down, 256)),
-        most);
-    if (dmlops_multiply(dmlops_multiply(own, sums), beside) == 64) {
-        down = 8;
-    }
+    int64_t own = dmlops_plan_power_below(planning, dmlops_divide(rows, 1024),
+        dmlops_divide(64, dmlops_multiply(sums, beside)));
+    int64_t down = (dmlops_multiply(dmlops_multiply(own, sums), beside) == 64) ? 8 : 4;
     dmlops_plan_Tile tile;
     tile.rows = dmlops_multiply(dmlops_multiply(down, own), sums);
     tile.columns = across;
@@ -5522,7 +5475,7 @@ DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums
     tile.wave_columns = beside;
     tile.resident = 1;
     tile.efficiency = 100;
-    int64_t lanes = dmlops_divide(dmlops_multiply(dmlops_plan_sums_threads(planning, &tile), beside),
+    int64_t lanes = dmlops_divide(dmlops_multiply(dmlops_plan_sums_threads(planning, &tile, found->depth), beside),
         dmlops_multiply(down, across));
     int64_t step = dmlops_plan_power_below(planning, dmlops_divide(64, dmlops_add(dmlops_multiply(own, sums), beside)),
         dmlops_plan_ceil_div(planning, found->depth, lanes));
@@ -5531,22 +5484,24 @@ DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums
     return;
 }
 
-/* The threads of a group, fewer where each has the most sums. */
-DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
-    (void)planning;
-    return (dmlops_multiply(tile->wave_rows, tile->wave_columns) == 64) ? 64 : 256;
+/* The threads of a group, fewer where each has the most sums, or where there are not enough products. */
+DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile, int64_t depth) {
+    int64_t own = dmlops_multiply(tile->wave_rows, tile->wave_columns);
+    if (own == 64) {
+        return 64;
+    }
+    if (own > 64) {
+        return 256;
+    }
+    return dmlops_max(dmlops_min(dmlops_multiply(dmlops_divide(dmlops_multiply(tile->rows, tile->columns), own),
+        dmlops_plan_power_of_two(planning, dmlops_plan_ceil_div(planning, depth, 4))), 256), 32);
 }
 
 /* The macros of a pass of sums. */
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* sums) {
     const dmlops_plan_Tile * tile = &sums->tile;
-    int64_t each = dmlops_divide(sums->tile.rows, sums->rows);
-    if (sums->is_alone) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SINGLE_GROUP"), 1);
-    }
     if (sums->is_cooperative) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-        each = 1;
     } else {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_VECTOR"), sums->vector);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"),
@@ -5555,7 +5510,7 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), sums->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_ROWS"), dmlops_divide(tile->wave_rows, each));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_ROWS"), tile->wave_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_COLUMNS"), tile->wave_columns);
 }
 
@@ -5715,22 +5670,13 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
             DMLOPS_APPEND(planning, &passes, *one);
         }
     }
-    dmlops_plan_Pass_32 recurrent;
-    recurrent.count = 0;
-    for (int64_t each_5 = 0; each_5 < passes.count; ++each_5) {
-        const dmlops_plan_Pass* one = &passes.items[each_5];
-        if (one->is_along) {
-            DMLOPS_APPEND(planning, &recurrent, *one);
-        }
-    }
-    int may_be_alone = recurrent.count == 1;
     dmlops_plan_SumsTile_32 tiles;
     tiles.count = 0;
-    for (int64_t each_6 = 0; each_6 < passes.count; ++each_6) {
-        const dmlops_plan_Pass* one = &passes.items[each_6];
-        dmlops_plan_SumsTile made_7;
-        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_7);
-        DMLOPS_APPEND(planning, &tiles, made_7);
+    for (int64_t each_5 = 0; each_5 < passes.count; ++each_5) {
+        const dmlops_plan_Pass* one = &passes.items[each_5];
+        dmlops_plan_SumsTile made_6;
+        dmlops_plan_shared_tile(planning, op, shader, one, &made_6);
+        DMLOPS_APPEND(planning, &tiles, made_6);
     }
     DMLOPS_COPY(&result->passes, &passes);
     DMLOPS_COPY(&result->tiles, &tiles);
@@ -5743,22 +5689,16 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     return;
 }
 
-/* The tile of a pass of sums; empty for any other. If it `may_be_alone` in its recurrence, a single group may run all
-   steps. */
+/* The tile of a pass of sums; empty for any other. */
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone,
-    dmlops_plan_SumsTile* result) {
-    for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
-        const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
-        if (sums->number == one->number) {
-            dmlops_plan_int_8 sizes;
-            dmlops_plan_at_once(planning, &op->kept_sizes.items[dmlops_item(planning, one->target,
-                op->kept_sizes.count)], one->is_along, &sizes);
-            dmlops_plan_sums_tile(planning, sums, &op->tensors, &sizes, one->is_along && may_be_alone, result);
-            return;
-        }
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
+    if (one->number >= shader->sums.count) {
+        dmlops_plan_no_sums(planning, result);
+        return;
     }
-    dmlops_plan_no_sums(planning, result);
+    dmlops_plan_sums_tile(planning, &shader->sums.items[dmlops_item(planning, one->number, shader->sums.count)],
+        &op->tensors, &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)], one->is_along,
+        result);
     return;
 }
 
@@ -6269,8 +6209,7 @@ DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning,
     return dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(groups, shader->sums.count), 4), 4);
 }
 
-/* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
-   if a single group runs them. */
+/* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
     const dmlops_plan_CommonConstants* known) {
@@ -6281,8 +6220,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         int64_t end = dmlops_add(place, 1);
         int64_t steps = 1;
         if (chosen->passes.items[dmlops_item(planning, place, chosen->passes.count)].is_along) {
-            steps = chosen->tiles.items[dmlops_item(planning, place, chosen->tiles.count)].is_alone ? 1
-                : op->kept_sizes.items[dmlops_item(planning,
+            steps = op->kept_sizes.items[dmlops_item(planning,
                 chosen->passes.items[dmlops_item(planning, place, chosen->passes.count)].target,
                 op->kept_sizes.count)].items[dmlops_item(planning, 0,
                 op->kept_sizes.items[dmlops_item(planning,
@@ -6302,7 +6240,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
                 const dmlops_plan_Pass * one = &chosen->passes.items[dmlops_item(planning, item, chosen->passes.count)];
-                int64_t read = one->is_along ? (one->reads | one->writes) : one->reads;
+                int64_t read = one->reads;
+                if (one->is_along && (chosen->tiles.items[dmlops_item(planning, item, chosen->tiles.count)].rows > 0)) {
+                    read = (step == 0) ? 0 : (one->reads | one->writes);
+                }
                 int waits = (read & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
@@ -6314,8 +6255,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     }
 }
 
-/* The dispatches of a pass, by its kind: of one step if it is recurrent,
-    or of all of them if a single group runs them. */
+/* The dispatches of a pass, by its kind: of one step if it is recurrent. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
     const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile,
@@ -9449,17 +9389,17 @@ static const uint8_t dmlops_lp_normalization_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_rnn_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 2, 0, 3, 1, -1, -1}, {0, 0, 6, 0, 64, 2, 0, -1, -1}, {1, 0, 7, 0, 128, 2, 0, -1, -1}};
-static const char* const dmlops_rnn_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
+static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
+static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"};
 static const char* const dmlops_rnn_bounds[] = {"IS_BACKWARD"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 1, 0, 0, 1, 10, 5}, {3, 2, -1, 2, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{3, 0, 1}, {4, 2, 1}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
     248,
     63,
-    {5, dmlops_rnn_lists},
+    {4, dmlops_rnn_lists},
     0,
     {0, NULL},
     {1, dmlops_rnn_bounds},
@@ -9487,9 +9427,6 @@ static const dmlops_shader_tensor dmlops_rnn_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RNN_OPERATOR_DESC, member)
 static const uint8_t dmlops_rnn_inputs[] = {
-    /* Number: [1, RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
-        DMLOPS_SMALL(3),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
@@ -9497,14 +9434,13 @@ static const uint8_t dmlops_rnn_inputs[] = {
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE,
         DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2), DMLOPS_SIZE,
         DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 0,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SIZE,
+        DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
@@ -9517,17 +9453,17 @@ static const uint8_t dmlops_rnn_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_lstm_passes[] = {{3, 1, 0, 1, 0, 0, 0, -1, -1}, {4, 1, 1, 6, 0, 7, 1, -1, -1}, {0, 0, 8, 0, 256, 4, 0, -1, -1}, {1, 0, 9, 0, 512, 4, 0, -1, -1}, {2, 0, 10, 0, 1024, 2, 0, -1, -1}};
-static const char* const dmlops_lstm_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"};
+static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
+static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "SEQUENCE_LENGTH2"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "IS_BACKWARD", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 1, 0, 0, 1, 10, 5}, {4, 2, -1, 4, 4, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 0, 1}, {4, 4, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
     2040,
     255,
-    {6, dmlops_lstm_lists},
+    {5, dmlops_lstm_lists},
     0,
     {0, NULL},
     {3, dmlops_lstm_bounds},
@@ -9565,9 +9501,6 @@ static const uint8_t dmlops_lstm_inputs[] = {
     DMLOPS_LET_LIST, 0 /* InputSizesEntry */, DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    /* Number2: [4, RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 1 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(4), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
-        DMLOPS_SMALL(3),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
@@ -9575,16 +9508,15 @@ static const uint8_t dmlops_lstm_inputs[] = {
     DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
         DMLOPS_SLOT(16) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE,
         DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(4), DMLOPS_SIZE,
+        DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(3),
@@ -9600,17 +9532,17 @@ static const uint8_t dmlops_lstm_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_UPDATE", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_gru_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 14, 0, 9, 1, -1, -1}, {4, 1, 1, 6, 0, 9, 1, -1, -1}, {5, 1, 3, 8, 0, 15, 1, -1, -1}, {0, 0, 6, 0, 64, 8, 0, -1, -1}, {1, 0, 7, 0, 128, 8, 0, -1, -1}};
-static const char* const dmlops_gru_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 14, 0, 9, 1, -1, -1}, {2, 1, 1, 6, 0, 9, 1, -1, -1}, {3, 1, 3, 8, 0, 15, 1, -1, -1}, {4, 0, 6, 0, 64, 8, 0, -1, -1}, {5, 0, 7, 0, 128, 8, 0, -1, -1}};
+static const char* const dmlops_gru_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"};
 static const char* const dmlops_gru_bounds[] = {"IS_BACKWARD", "LINEAR_BEFORE_RESET"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 1, 0, 0, 1, 10, 5}, {3, 2, -1, 8, 3, 8, 4}, {4, 2, -1, 4, 2, 8, 4}, {5, 2, -1, 8, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{3, 0, 1}, {4, 8, 3}, {4, 4, 2}, {4, 8, 1}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_kept},
     {6, dmlops_gru_passes},
     248,
     63,
-    {5, dmlops_gru_lists},
+    {4, dmlops_gru_lists},
     0,
     {0, NULL},
     {2, dmlops_gru_bounds},
@@ -9645,9 +9577,6 @@ static const uint8_t dmlops_gru_inputs[] = {
     DMLOPS_LET_LIST, 0 /* InputSizesEntry */, DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    /* Number2: [3, RecurrenceTensor.Sizes[3]] */
-    DMLOPS_LET_LIST, 1 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
-        DMLOPS_SMALL(3),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
@@ -9656,14 +9585,13 @@ static const uint8_t dmlops_gru_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
         DMLOPS_SLOT(16) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE,
+        DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(2),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
@@ -13289,11 +13217,11 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"lp_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
      dmlops_lp_normalization_tensors, dmlops_lp_normalization_inputs, 0, 2, -1, -1, -1},
     {"rnn.hlsl", dmlops_plan_with_Definition, &dmlops_rnn_shader, dmlops_rnn_members,
-     dmlops_rnn_tensors, dmlops_rnn_inputs, 8, 8, -1, -1, -1},
+     dmlops_rnn_tensors, dmlops_rnn_inputs, 0, 8, -1, -1, -1},
     {"lstm.hlsl", dmlops_plan_with_Definition, &dmlops_lstm_shader, dmlops_lstm_members,
-     dmlops_lstm_tensors, dmlops_lstm_inputs, 33, 11, -1, -1, -1},
+     dmlops_lstm_tensors, dmlops_lstm_inputs, 25, 11, -1, -1, -1},
     {"gru.hlsl", dmlops_plan_with_Definition, &dmlops_gru_shader, dmlops_gru_members,
-     dmlops_gru_tensors, dmlops_gru_inputs, 33, 8, -1, -1, -1},
+     dmlops_gru_tensors, dmlops_gru_inputs, 25, 8, -1, -1, -1},
     {"element_wise_sign.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_sign_members,
      dmlops_element_wise_sign_tensors, dmlops_element_wise_sign_inputs, 0, 2, -1, -1, -1},
     {"element_wise_is_nan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_is_nan_members,

@@ -20,19 +20,16 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_RESET", True, False), Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(2, True, 0, 1, 0, 0, False, -1, -1), Pass(3, True, 1, 14, 0, 9, True, -1, -1),
-        Pass(4, True, 1, 6, 0, 9, True, -1, -1), Pass(5, True, 3, 8, 0, 15, True, -1, -1),
-        Pass(0, False, 6, 0, 64, 8, False, -1, -1), Pass(1, False, 7, 0, 128, 8, False, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 14, 0, 9, True, -1, -1),
+        Pass(2, True, 1, 6, 0, 9, True, -1, -1), Pass(3, True, 3, 8, 0, 15, True, -1, -1),
+        Pass(4, False, 6, 0, 64, 8, False, -1, -1), Pass(5, False, 7, 0, 128, 8, False, -1, -1),
     ],
     optional=248,
     sized=63,
-    lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
+    lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"],
     bounds=["IS_BACKWARD", "LINEAR_BEFORE_RESET"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sums=[
-        SumsPass(2, 1, 0, 0, 1, 10, 5), SumsPass(3, 2, -1, 8, 3, 8, 4), SumsPass(4, 2, -1, 4, 2, 8, 4),
-        SumsPass(5, 2, -1, 8, 1, 8, 4),
-    ],
+    sums=[SumsPass(3, 0, 1), SumsPass(4, 8, 3), SumsPass(4, 4, 2), SumsPass(4, 8, 1)],
 )
 
 OPERANDS = [
@@ -60,7 +57,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes_entry3 = (
         input_sizes_entry + 1, recurrence_sizes_entry, input_sizes_entry2, recurrence_sizes_entry2,
     )
-    number2 = (3, recurrence_sizes_entry2)
     linear_before_reset = 1 if not desc.LinearBeforeReset else 0
     return Definition(
         tensors=tensors,
@@ -69,8 +65,8 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(input_sizes_entry3), limited(input_sizes_entry3), limited(input_sizes_entry3),
         ],
         lists=[
-            limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
-            limited(number2),
+            limited((2, number)), limited((0,)), limited((3, recurrence_sizes_entry2)),
+            limited((input_sizes_entry,)),
         ],
         numbers=[input_sizes_entry, 2],
         bounds=[

@@ -21,16 +21,16 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(3, True, 0, 1, 0, 0, False, -1, -1), Pass(4, True, 1, 6, 0, 7, True, -1, -1),
-        Pass(0, False, 8, 0, 256, 4, False, -1, -1), Pass(1, False, 9, 0, 512, 4, False, -1, -1),
-        Pass(2, False, 10, 0, 1024, 2, False, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 6, 0, 7, True, -1, -1),
+        Pass(2, False, 8, 0, 256, 4, False, -1, -1), Pass(3, False, 9, 0, 512, 4, False, -1, -1),
+        Pass(4, False, 10, 0, 1024, 2, False, -1, -1),
     ],
     optional=2040,
     sized=255,
-    lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"],
+    lists=["NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "SEQUENCE_LENGTH2"],
     bounds=["COUPLE_INPUT_FORGET", "IS_BACKWARD", "USE_CLIP_THRESHOLD"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sums=[SumsPass(3, 1, 0, 0, 1, 10, 5), SumsPass(4, 2, -1, 4, 4, 8, 4)],
+    sums=[SumsPass(3, 0, 1), SumsPass(4, 4, 4)],
 )
 
 OPERANDS = [
@@ -61,7 +61,6 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes_entry3 = (
         input_sizes_entry + 1, recurrence_sizes_entry, input_sizes_entry2, recurrence_sizes_entry2,
     )
-    number2 = (4, recurrence_sizes_entry2)
     return Definition(
         tensors=tensors,
         kept_sizes=[
@@ -69,8 +68,8 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(input_sizes_entry3), limited(input_sizes_entry3),
         ],
         lists=[
-            limited((input_sizes_entry,)), limited((2, number)), limited((0,)),
-            limited((3, recurrence_sizes_entry2)), limited(number2), limited(number2),
+            limited((2, number)), limited((0,)), limited((3, recurrence_sizes_entry2)),
+            limited((4, recurrence_sizes_entry2)), limited((input_sizes_entry,)),
         ],
         numbers=[input_sizes_entry, bits(f.single(desc.ClipThreshold)), 3],
         bounds=[

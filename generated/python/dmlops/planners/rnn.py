@@ -17,15 +17,15 @@ RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_HIDDEN", True, False)],
     passes=[
-        Pass(2, True, 0, 1, 0, 0, False, -1, -1), Pass(3, True, 1, 2, 0, 3, True, -1, -1),
-        Pass(0, False, 6, 0, 64, 2, False, -1, -1), Pass(1, False, 7, 0, 128, 2, False, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 2, 0, 3, True, -1, -1),
+        Pass(2, False, 6, 0, 64, 2, False, -1, -1), Pass(3, False, 7, 0, 128, 2, False, -1, -1),
     ],
     optional=248,
     sized=63,
-    lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
+    lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"],
     bounds=["IS_BACKWARD"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    sums=[SumsPass(2, 1, 0, 0, 1, 10, 5), SumsPass(3, 2, -1, 2, 1, 8, 4)],
+    sums=[SumsPass(3, 0, 1), SumsPass(4, 2, 1)],
 )
 
 OPERANDS = [
@@ -49,7 +49,6 @@ def inputs(desc: Any, index: int) -> Definition:
     recurrence_sizes_entry = entry(recurrence_sizes, 1)
     input_sizes_entry2 = entry(input_sizes, 2)
     recurrence_sizes_entry2 = entry(recurrence_sizes, 3)
-    number = (1, recurrence_sizes_entry2)
     return Definition(
         tensors=tensors,
         kept_sizes=[
@@ -59,8 +58,8 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
         ],
         lists=[
-            limited((input_sizes_entry,)), limited((2, recurrence_sizes_entry2)), limited((0,)),
-            limited(number), limited(number),
+            limited((2, recurrence_sizes_entry2)), limited((0,)), limited((1, recurrence_sizes_entry2)),
+            limited((input_sizes_entry,)),
         ],
         numbers=[input_sizes_entry, 1],
         bounds=[1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0],

@@ -58,12 +58,6 @@ class FormPass:
         raise NotImplementedError
 
     @property
-    def intermediate(self) -> Sequence[Fields]:
-        """The entries of planners' `passes` for those that compute intermediate tensors instead of passes of
-        the definition's own."""
-        return ()
-
-    @property
     def views(self) -> Sequence[Fields]:
         """The entries of planners' `views`."""
         return ()

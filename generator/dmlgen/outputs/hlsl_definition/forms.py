@@ -12,21 +12,18 @@ from dmlgen.outputs.hlsl_definition.rows import rows_pass
 from dmlgen.outputs.hlsl_definition.separable import separable_pass
 from dmlgen.outputs.hlsl_definition.sliding import sliding_pass
 from dmlgen.outputs.hlsl_definition.sparse_sum import sparse_sum_passes
-from dmlgen.outputs.hlsl_definition.sums import sums_passes
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.separable import Separable
 from dmlgen.schedules.sliding import Sliding
 from dmlgen.schedules.sparse_sum import SparseSum
-from dmlgen.schedules.sums import Sums
 
 PASSES: Mapping[type[FastForm], Callable[[ShaderPrinter, Any, int], FormPass]] = {
     Contraction: contraction_passes,
     Sliding: sliding_pass,
     Rows: rows_pass,
     Separable: separable_pass,
-    Sums: sums_passes,
     SparseSum: sparse_sum_passes,
 }
 """The passes after those of the definition, made from the form and their first number. The first form that an

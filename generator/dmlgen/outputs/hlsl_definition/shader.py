@@ -15,6 +15,7 @@ from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
 from dmlgen.outputs.hlsl_definition.forms import PASSES
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_definition.sums import sums_passes
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions, FunctionTexts, merged_calls
 from dmlgen.outputs.hlsl_names import local
@@ -231,11 +232,16 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
 def _own_passes(printer: ShaderPrinter, operator: Operator, defines: OutputDefinitions) -> list[Pass]:
     """The passes that follow the definition, or compute intermediate tensors in a faster way; without those
     that a form has after them."""
-    attention = printer.form(Attention)
-    tensors = defines.tensors if printer.form(Sums) is None else ()
+    attention, sums = printer.form(Attention), printer.form(Sums)
     alone = () if attention is None else (attention.target, *attention.reads[attention.target])
-    steps = in_step(tensors, alone)
+    steps = in_step(defines.tensors if sums is None else (), alone)
     passes = [_pass(printer, operator, number, tensors) for number, tensors in enumerate(steps)]
+    if sums is not None:
+        form = sums_passes(printer, sums)
+        passes = [
+            Pass({kept.member: "" for kept, _, _ in one.values}, one.reads, one.form.along, form=form)
+            for one in form.passes
+        ]
     return [*passes, *(_output_pass(printer, operator, names) for names in _together(operator))]
 
 

@@ -27,7 +27,7 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
             {"macro": one.macro, "is_real": one.type == "REAL_VALUE", "is_wide": one.type == "int64_t"}
             for one in shader.kept
         ],
-        "passes": [*(one for form in shader.forms for one in form.intermediate), *_passes(shader)],
+        "passes": list(_passes(shader)),
         "optional": [one.member for one in shader.tensors if one.is_optional],
         "sized": [one.member for one in shader.sized],
         "lists": [one.macro for one in known_lists],

@@ -172,8 +172,7 @@ def counters_of_steps(shader: DefinitionShader, chosen: PassSelection) -> int:
 def dispatch_passes(
     out: Planning, op: Definition, shader: DefinitionShader, chosen: PassSelection, known: CommonConstants
 ) -> None:
-    """A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one
-    for all steps if a single group runs them."""
+    """A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each."""
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors written since the last barrier
@@ -181,7 +180,7 @@ def dispatch_passes(
         end = place + 1
         steps = 1
         if chosen.passes[place].is_along:
-            steps = 1 if chosen.tiles[place].is_alone else op.kept_sizes[chosen.passes[place].target][0]
+            steps = op.kept_sizes[chosen.passes[place].target][0]
             while end < len(chosen.passes) and chosen.passes[end].is_along:
                 end += 1
         dispatches += steps * (end - place)
@@ -190,8 +189,11 @@ def dispatch_passes(
         for step in range(steps):
             for item in range(place, end):
                 one = chosen.passes[item]
-                # Later steps of sums also read the count of steps, which is written along with tensors.
-                read = one.reads | one.writes if one.is_along else one.reads
+                read = one.reads
+                if one.is_along and chosen.tiles[item].rows > 0:
+                    # The first step of sums reads none, later ones also the count of steps, which is written
+                    # along with tensors.
+                    read = 0 if step == 0 else one.reads | one.writes
                 waits = read & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
@@ -210,8 +212,7 @@ def dispatch_defined(
     step: int,
     waits: bool,
 ) -> None:
-    """The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single
-    group runs them."""
+    """The dispatches of a pass, by its kind: of one step if it is recurrent."""
     shape = box_of(op, one)
     check_count(out, shape)
     if one.number == shader.attention.number:

@@ -102,18 +102,13 @@ class View(NamedTuple):
 
 
 class SumsPass(NamedTuple):
-    """The sums of pass `number`. There are `sums` for each element, all of products of `weights` and of the
-    same other factor: tensors of the description by number, the latter in `tensor`, or NONE if it is an
-    intermediate one. With cooperative matrices, intermediate tensors in `copied`, a bit for each, are also
-    written as float16. `rows` and `columns` have a bit for each dimension of the result."""
+    """The sums of a pass. There are `sums` for each element, of products of `factors`: tensors of the
+    description, a bit for each; another one may be an intermediate tensor. With cooperative matrices,
+    intermediate tensors in `copied`, as bits, are also written as float16."""
 
-    number: int
-    weights: int
-    tensor: int
+    factors: int
     copied: int
     sums: int
-    rows: int
-    columns: int
 
 
 class RowsPass(NamedTuple):
@@ -157,7 +152,7 @@ class SparseSumPass(NamedTuple):
 class DefinitionShader(NamedTuple):
     """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
     further lists, of numbers that bound loops or select code, and faster passes to outputs and intermediate
-    tensors. Those of `sums` are the first of `passes`. Of `views` with a role, the first one counts whose
+    tensors. The first of `passes` are those of `sums`. Of `views` with a role, the first one counts whose
     tensor is present. `optional` has a bit for each tensor that may be
     absent, `sized` for each whose sizes are constants, `boxes` for each list of sizes of a box that is
     visited row by row. `divisors` are the lists that come with reciprocals, by number among all lists; those

@@ -12,7 +12,7 @@ from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
 from .planning import Planning
 from .separable import separable_place
-from .sums import SumsTile, at_once, no_sums, sums_tile
+from .sums import SumsTile, no_sums, sums_tile
 
 Tiles = Annotated[list[SumsTile], 32]
 
@@ -128,19 +128,12 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     if separable != NONE:
         wanted = 0  # entries are computed where they are read
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
-    recurrent: Passes = [one for one in passes if one.is_along]
-    may_be_alone = len(recurrent) == 1
-    tiles: Tiles = [shared_tile(out, op, shader, one, may_be_alone) for one in passes]
+    tiles: Tiles = [shared_tile(out, op, shader, one) for one in passes]
     return PassSelection(passes, tiles, wanted, led, attends, split, sources, separable)
 
 
-def shared_tile(
-    out: Planning, op: Definition, shader: DefinitionShader, one: Pass, may_be_alone: bool
-) -> SumsTile:
-    """The tile of a pass of sums; empty for any other. If it `may_be_alone` in its recurrence, a single
-    group may run all steps."""
-    for sums in shader.sums:
-        if sums.number == one.number:
-            sizes = at_once(op.kept_sizes[one.target], one.is_along)
-            return sums_tile(out, sums, op.tensors, sizes, one.is_along and may_be_alone)
-    return no_sums()
+def shared_tile(out: Planning, op: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
+    """The tile of a pass of sums; empty for any other."""
+    if one.number >= len(shader.sums):
+        return no_sums()
+    return sums_tile(out, shader.sums[one.number], op.tensors, op.kept_sizes[one.target], one.is_along)

@@ -1,13 +1,14 @@
-"""Sums of products, passes of definitions: intermediate tensors whose sums are shared by the threads of
-groups.
+"""Sums of products, passes of recurrent networks: intermediate tensors whose sums are shared by the threads
+of groups.
 
-Rows run along those dimensions of the result that weights depend on, columns along those that the other
-factors depend on. A group computes a block of both, so that everything it loads of one serves all of the
-other. Its threads, or with cooperative matrices its waves, split the products of each sum if there are few.
+Rows are units, columns batches, or in the projection those of all steps, apart for each direction. A group
+computes a block of both, so that everything it loads of one serves all of the other. Its threads, or with
+cooperative matrices its waves, split the products of each sum if there are few.
 """
 
 from __future__ import annotations
 
+from math import gcd
 from typing import NamedTuple
 
 from .backend import COOPERATIVE_RATE
@@ -15,7 +16,7 @@ from .capabilities import Capability
 from .definition_types import SumsPass
 from .gemm_view import Matrices, no_matrices
 from .loops import ceil_div, power_below, power_of_two, times
-from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads, is_float16
+from .operands import Sizes, Tensors, Threads, is_float16
 from .planning import Planning
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
@@ -33,10 +34,6 @@ SUMS_OWN = 64  # NVIDIA H200: 32 at 0.76 to 0.98, 128 at 0.96
 "accumulators of a thread, at most"
 SUMS_AHEAD = 64  # NVIDIA H200: 128 at 0.82 to 1.00
 "elements of both factors that a thread prefetches, at most"
-SUMS_ALONE = 16384  # NVIDIA H200: 0 at 0.84
-"products per step of a recurrence up to which one group beats several that synchronize"
-SUMS_ALONE_ROWS = 16  # NVIDIA H200: 8 at 0.63, 32 at 1.00
-"the same as SUMS_ROWS in a group that is alone"
 SUMS_COOPERATIVE_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99
 "columns from which cooperative matrices, which process 16, are faster"
 SUMS_LATENCY = 400  # NVIDIA H200: 229, as in other products, at 0.985 to 1.00
@@ -46,8 +43,7 @@ SUMS_LATENCY = 400  # NVIDIA H200: 229, as in other products, at 0.985 to 1.00
 class SumsTile(NamedTuple):
     """The work of a group: its `tile`, whose rows are those of each sum in turn, `rows` of them, and whose
     waves are threads without cooperative matrices; the adjacent products that a thread loads at once; and
-    the threads of all groups. `copied` has a bit for each tensor that is also stored as float16. `is_alone`:
-    a single group runs all steps of a recurrence."""
+    the threads of all groups. `copied` has a bit for each tensor that is also stored as float16."""
 
     tile: Tile
     rows: int
@@ -55,79 +51,56 @@ class SumsTile(NamedTuple):
     threads: Threads
     copied: int
     is_cooperative: bool
-    is_alone: bool
 
 
 def no_sums() -> SumsTile:
     """For any other pass."""
-    return SumsTile(Tile(0, 0, 0, 0, 0, 0, 0), 0, 0, Threads(0, 0), 0, False, False)
+    return SumsTile(Tile(0, 0, 0, 0, 0, 0, 0), 0, 0, Threads(0, 0), 0, False)
 
 
-def at_once(sizes: Sizes, is_along: bool) -> Eight:
-    """The sizes of what is written at once: a single step of a recurrence."""
-    step: Eight = [1 if is_along and d == 0 else size for d, size in enumerate(sizes)]
-    return step
-
-
-def count_along(sizes: Sizes, dimensions: int) -> int:
-    """The number of coordinates along some dimensions, given as bits."""
-    count = 1
-    for d, size in enumerate(sizes):
-        if dimensions >> d & 1 == 1:
-            count = times(count, size)
-    return count
-
-
-def is_in_vectors(tensor: Tensor, vector: int) -> bool:
-    """Whether a tensor consists of contiguous, aligned vectors of that many elements along k."""
-    found = tensor.strides[-1] == 1 and tensor.sizes[-1] % vector == 0
-    for size, stride in zip(tensor.sizes[:-1], tensor.strides[:-1], strict=True):
-        found = found and (size == 1 or stride % vector == 0)
-    return found
-
-
-def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_be_alone: bool) -> SumsTile:
-    """The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a
-    single group may run; of cooperative matrices where these suit."""
-    rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
-    others = count_along(sizes, 255 - (one.rows | one.columns))
-    depth = tensors[one.weights].sizes[-1]
-    found = no_matrices([])._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
-    is_alone = may_be_alone and times(times(found.rows, columns), times(others, depth)) <= SUMS_ALONE
-    is_cooperative = not is_alone and suits_cooperative_sums(out, one, tensors, columns)
-    vector = 4 if are_in_vectors(one, tensors, 4) else 1
-    tile = lane_tile(one.sums, found, vector, is_alone)
+def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_along: bool) -> SumsTile:
+    """The tile of tensors of these sizes, of one step at a time if they are a recurrence; of cooperative
+    matrices where these suit."""
+    factors: Tensors = [tensor for place, tensor in enumerate(tensors) if one.factors >> place & 1 == 1]
+    rows, columns = sizes[3], sizes[2] if is_along else times(sizes[0], sizes[2])
+    found = no_matrices([])._replace(
+        rows=times(rows, one.sums), columns=columns, depth=factors[0].sizes[3], count=sizes[1]
+    )
+    is_cooperative = suits_cooperative_sums(out, one.sums, columns, factors)
+    vector = 4 if sums_vector(factors) >= 4 else 1
+    tile = lane_tile(one.sums, found, vector)
     if is_cooperative:
         rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, 32, 2)  # as for products
         tile = choose_tile(found, cooperative_sums(one.sums), rates, False).tile
     in_group = tile.rows // one.sums
-    groups = times(times(ceil_div(rows, in_group), ceil_div(columns, tile.columns)), others)
-    threads = sums_threads(tile)
+    groups = times(times(ceil_div(rows, in_group), ceil_div(columns, tile.columns)), found.count)
+    threads = sums_threads(tile, found.depth)
     return SumsTile(
         tile,
         in_group,
         vector,
-        Threads(threads if is_alone else times(groups, threads), threads),
+        Threads(times(groups, threads), threads),
         one.copied if is_cooperative else 0,
         is_cooperative,
-        is_alone,
     )
 
 
-def are_in_vectors(one: SumsPass, tensors: Tensors, vector: int) -> bool:
-    """Whether both factors consist of vectors of `vector` elements along k; intermediate tensors do."""
-    return is_in_vectors(tensors[one.weights], vector) and (
-        one.tensor == NONE or is_in_vectors(tensors[one.tensor], vector)
-    )
+def sums_vector(factors: Tensors) -> int:
+    """Adjacent products, at most 8, whose factors are contiguous and aligned."""
+    vector = 8
+    for tensor in factors:
+        vector = gcd(vector, tensor.sizes[3]) if tensor.strides[3] == 1 else 1
+        for d in range(3):
+            vector = gcd(vector, tensor.strides[d] if tensor.sizes[d] > 1 else 0)
+    return vector
 
 
-def suits_cooperative_sums(out: Planning, one: SumsPass, tensors: Tensors, columns: int) -> bool:
+def suits_cooperative_sums(out: Planning, sums: int, columns: int, factors: Tensors) -> bool:
     """Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and
-    the tensors that products read are float16 in vectors of eight."""
-    are_float16 = is_float16(tensors[one.weights]) and (one.tensor == NONE or is_float16(tensors[one.tensor]))
-    are_full = one.sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS
-    fits = are_float16 and are_in_vectors(one, tensors, 8)
-    return out.has(Capability.COOPERATIVE_MATRIX) and fits and are_full
+    the factors are float16 in vectors of eight."""
+    are_halves = all(is_float16(one) for one in factors)
+    are_full = sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS and sums_vector(factors) == 8
+    return out.has(Capability.COOPERATIVE_MATRIX) and are_full and are_halves
 
 
 def sums_candidates() -> Tiles:
@@ -148,40 +121,39 @@ def cooperative_sums(sums: int) -> Tiles:
     return tiles
 
 
-def lane_tile(sums: int, found: Matrices, vector: int, is_alone: bool) -> Tile:
+def lane_tile(sums: int, found: Matrices, vector: int) -> Tile:
     """The tile without cooperative matrices, whose waves are lanes that share sums: up to 32 columns, and the
     most rows that leave enough groups. Its depth is that of the elements that threads prefetch."""
     across, beside = min(power_of_two(found.columns), 32), min(power_of_two(found.columns), 8)
     rows = times(times(found.rows // sums, ceil_div(found.columns, across)), found.count)
-    down = SUMS_ALONE_ROWS if is_alone else SUMS_ROWS
-    most = (SUMS_OWN // 2 if is_alone else SUMS_OWN) // (sums * beside)
-    own = power_below(rows // (down if is_alone else down * SUMS_GROUPS), most)
-    if own * sums * beside == SUMS_OWN:
-        down = SUMS_LARGE_ROWS
+    own = power_below(rows // (SUMS_ROWS * SUMS_GROUPS), SUMS_OWN // (sums * beside))
+    down = SUMS_LARGE_ROWS if own * sums * beside == SUMS_OWN else SUMS_ROWS
     tile = Tile(down * own * sums, across, 1, own * sums, beside, 1, 100)
-    lanes = sums_threads(tile) * beside // (down * across)
+    lanes = sums_threads(tile, found.depth) * beside // (down * across)
     step = power_below(SUMS_AHEAD // (own * sums + beside), ceil_div(found.depth, lanes))
     return tile._replace(depth=lanes * max(step, vector))
 
 
-def sums_threads(tile: Tile) -> int:
-    """The threads of a group, fewer where each has the most sums."""
-    return SUMS_LARGE_THREADS if tile.wave_rows * tile.wave_columns == SUMS_OWN else SUMS_THREADS
+def sums_threads(tile: Tile, depth: int) -> int:
+    """The threads of a group, fewer where each has the most sums, or where there are not enough products."""
+    own = tile.wave_rows * tile.wave_columns
+    if own == SUMS_OWN:
+        return SUMS_LARGE_THREADS
+    if own > SUMS_OWN:  # those of a wave
+        return SUMS_THREADS
+    return max(min(tile.rows * tile.columns // own * power_of_two(ceil_div(depth, 4)), SUMS_THREADS), 32)
 
 
 def define_sums(out: Planning, sums: SumsTile) -> None:
     """The macros of a pass of sums."""
-    tile, each = sums.tile, sums.tile.rows // sums.rows
-    if sums.is_alone:
-        out.define("SINGLE_GROUP", 1)
+    tile = sums.tile
     if sums.is_cooperative:
         out.define("COOPERATIVE_MATRIX", 1)
-        each = 1
     else:
         out.define("SUM_VECTOR", sums.vector)
         out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
     out.define("SUM_ROWS", sums.rows)
     out.define("TILE_COLUMNS", tile.columns)
     out.define("TILE_DEPTH", tile.depth)
-    out.define("OWN_ROWS", tile.wave_rows // each)
+    out.define("OWN_ROWS", tile.wave_rows)
     out.define("OWN_COLUMNS", tile.wave_columns)
