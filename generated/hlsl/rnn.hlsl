@@ -704,7 +704,7 @@ List Numbered(uint number)
     return at;
 }
 
-#if PASS < 2
+#if PASS <= 1
 #if PASS == 0
 static const uint SUMS = 1, FIRST_GATE = 0;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
@@ -1174,7 +1174,7 @@ void AddUp(uint item, uint thread)
 }
 #endif
 
-#if PASS < 2 && COOPERATIVE_MATRIX
+#if PASS <= 1 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel
@@ -1183,7 +1183,7 @@ void AddUp(uint item, uint thread)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS < 2
+#if PASS <= 1
     AddUp(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;

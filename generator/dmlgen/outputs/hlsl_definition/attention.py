@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
-from dmlgen.outputs.hlsl_definition.form import DataPass, record
+from dmlgen.outputs.hlsl_definition.form import FormPass, record
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.registry import Intermediate, Operator
@@ -22,7 +22,7 @@ ROLES = {
 """As in `plans/attention_sources.py`"""
 
 
-def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attention, number: int) -> DataPass:
+def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attention, number: int) -> FormPass:
     """The pass of the intermediate tensor that is attention, with its number.
 
     It shows its sources, and as texts: the head of keys and values for that of a query at `at`, a score as a
@@ -62,7 +62,7 @@ def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attent
         tensors = enumerate((*printer.inputs, *printer.outputs), 1)
         return {place: one for place, one in tensors if one.member in names}
 
-    return DataPass(
+    return FormPass(
         number,
         field="attention",
         template="attention",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlgen.outputs.hlsl_definition.form import DataPass, lists_of, record
+from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of, record
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import few_rows
 from dmlgen.schedules.contraction import Contraction
@@ -13,7 +13,7 @@ _ZEROS = (
 )
 
 
-def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number: int) -> DataPass:
+def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number: int) -> FormPass:
     """The passes of a contraction, from `number` on: that for few rows under a window; that which computes
     the output, tile by tile, and that which adds up partial sums; without a window, the one for skinny
     matrices of floats. The output is a function of the sum `total`."""
@@ -23,7 +23,7 @@ def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number:
     number += len(before)
     tensors = {role: printer.tensors[name] for role, name in contraction.roles.items()}
     skinny = None if windowed or of_bytes else number + 2
-    return DataPass(
+    return FormPass(
         number,
         field="contraction",
         template="product",
@@ -37,7 +37,7 @@ def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number:
         },
         zeros=(*_ZEROS, *(("TRANSPOSED",) if skinny else () if of_bytes else ("PACKED",))),
         before=before,
-        is_last=True,
+        comparison=">=",
         shown={
             **tensors,
             "windowed": windowed,

@@ -7,7 +7,7 @@ its plan in C, and the module that calls the planner in Python need of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
@@ -24,62 +24,49 @@ Fields: TypeAlias = Mapping[str, int | str | Sequence[str]]
 
 @dataclass(frozen=True)
 class FormPass:
-    """Pass `number` of the shader, and those after it: a faster way to compute the outputs, or intermediate
-    tensors.
+    """Pass `number` of the shader, and those before or after it if the `comparison` is not with it alone: a
+    faster way to compute the outputs, or intermediate tensors.
 
-    For each kind: `field` is the field of the planners' `DefinitionShader` that describes the pass; `params`
-    their record of constants; `lists` and `scalars` are those, of integers, that all passes of the definition
-    have among their constants; `template` the file of its macros, below templates/hlsl: `passes`, `head`,
-    `buffers`, `buffer_of`, `kernel`, `main` and, before the entry point, `attributes`. `word` here is the
-    text of a word of scratch at a place, if entries may be vectors in any pass.
+    `field` is the field of the planners' `DefinitionShader` that has the `records` of the pass, one, or one
+    per pass if it is a list; `views` are those of the field of that name. `given` are the planner's operands,
+    by the path below its `Definition`; it chooses from the passes `before` this one, too. `params` is the
+    record of the pass's constants, which are its own if they are `declared`, by field; `lists` and `scalars`
+    are those, of integers, that all passes of the definition have among their constants.
+
+    `template` is the file of its macros, below templates/hlsl: `passes`, `head`, `buffers`, `buffer_of`,
+    `kernel`, `main` and, before the entry point, `attributes`. They print what is `shown`. `scratch` is the
+    type that they give the entries of that buffer, if these are not words, and `word` the text of a word at a
+    place, if entries may be vectors in any pass. `zeros` are the macros that are 0 in passes whose planner
+    does not define them; `in_float16` is the condition under which everything loaded and stored is float16,
+    if there is one.
     """
 
     number: int
-    field = ""
-    template = ""
-    params = "DefinitionParams"
-    lists = tuple[str, ...]()
-    scalars = tuple[str, ...]()
-    word = ""
+    _: KW_ONLY
+    field: str
+    template: str
+    records: Sequence[Fields] = ()
+    given: Mapping[str, ir.Expr]
+    shown: Mapping[str, Any]
+    declared: Mapping[str, Sequence[Declaration]] | None = None
+    params: str = "DefinitionParams"
+    views: Sequence[Fields] = ()
+    lists: tuple[str, ...] = ()
+    scalars: tuple[str, ...] = ()
+    word: str = ""
+    zeros: tuple[str, ...] = ()
+    scratch: str = ""
+    in_float16: str = ""
+    before: tuple[FormPass, ...] = ()
+    comparison: str = "=="
 
-    @property
-    def scratch(self) -> str:
-        """The type that the template gives the entries of that buffer, "" for words."""
-        return ""
-
-    @property
-    def in_float16(self) -> str:
-        """The condition under which everything loaded and stored is float16, "" if there is none."""
-        return ""
-
-    @property
-    def records(self) -> Sequence[Fields]:
-        """The entries of `field`: one, or one per pass if it is a list."""
-        raise NotImplementedError
-
-    @property
-    def views(self) -> Sequence[Fields]:
-        """The entries of planners' `views`."""
-        return ()
-
-    @property
-    def operands(self) -> Mapping[str, ir.Expr]:
-        """The planner's operands, by the path below its `Definition`."""
-        return {}
-
-    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
-        """The constants of `params` that are its own, by field; `tensors` are those of the shader."""
-        return {}
-
-    @property
-    def zeros(self) -> tuple[str, ...]:
-        """The macros that are 0 in passes whose planner does not define them."""
-        return ()
+    def __getitem__(self, name: str) -> Any:
+        return self.shown[name]
 
     @property
     def whole(self) -> tuple[FormPass, ...]:
         """The pass and others that its planner chooses from, in the order of their numbers."""
-        return (self,)
+        return (*self.before, self)
 
     @property
     def apart(self) -> tuple[FormPass, ...]:
@@ -89,62 +76,12 @@ class FormPass:
     @property
     def here(self) -> str:
         """The preprocessor condition for what is only in this pass."""
-        return f"PASS == {self.number}"
+        return f"PASS {self.comparison} {self.number}"
 
     @property
     def elsewhere(self) -> str:
         """The preprocessor condition for what is only in the definition's own passes."""
         return f"PASS < {self.whole[0].number}"
-
-
-@dataclass(frozen=True)
-class FormPasses(FormPass):
-    """Several passes, from `number` on, to the end of the shader."""
-
-    @property
-    def here(self) -> str:
-        return f"PASS >= {self.number}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataPass(FormPass):
-    """A pass, or several to the end of the shader if it `is_last`. Its template prints what is `shown`; its
-    planner is `given` operands, and chooses from the passes `before` it, too."""
-
-    field: str
-    template: str
-    records: Sequence[Fields] = ()
-    given: Mapping[str, ir.Expr]
-    shown: Mapping[str, Any]
-    declared: Mapping[str, Sequence[Declaration]] | None = None
-    params: str = FormPass.params
-    views: Sequence[Fields] = ()
-    lists: tuple[str, ...] = ()
-    scalars: tuple[str, ...] = ()
-    word: str = ""
-    zeros: tuple[str, ...] = ()
-    scratch: str = ""
-    in_float16: str = ""
-    before: tuple[FormPass, ...] = ()
-    is_last: bool = False
-
-    def __getitem__(self, name: str) -> Any:
-        return self.shown[name]
-
-    @property
-    def operands(self) -> Mapping[str, ir.Expr]:
-        return self.given
-
-    def constants(self, tensors: Sequence[ShaderTensor]) -> Mapping[str, Sequence[Declaration]]:
-        return self.declared or {}
-
-    @property
-    def whole(self) -> tuple[FormPass, ...]:
-        return (*self.before, self)
-
-    @property
-    def here(self) -> str:
-        return f"PASS {'>=' if self.is_last else '=='} {self.number}"
 
 
 def record(number: int, tensors: Mapping[str, ShaderTensor | Kept | None], **more: int) -> Fields:

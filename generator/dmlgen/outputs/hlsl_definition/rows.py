@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import DataPass
+from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, in_float16
 from dmlgen.plans.params import Declaration
@@ -68,7 +68,7 @@ class RowsCase:
         return [field for one in self.totals for field in (one.name, *more.get(one.kind, ()))]
 
 
-def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> DataPass:
+def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
     """The only pass of a shader that computes all outputs by rows.
 
     It shows the tensors that are read, of which totals need those that are `held`, and of which `of_row` are
@@ -104,7 +104,7 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> DataPass:
     is_float = source not in all_read or source.values == {"float"}
     given = {"rows.reduced": rows.reduced, "rows.function": rows.function}
     tensors = (*printer.inputs, *printer.outputs)
-    return DataPass(
+    return FormPass(
         number,
         field="rows",
         template="rows",

@@ -7,13 +7,13 @@ from typing import Any
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import PRODUCT
-from dmlgen.outputs.hlsl_definition.form import DataPass, ones_where, record
+from dmlgen.outputs.hlsl_definition.form import FormPass, ones_where, record
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.schedules.separable import RESULT, TAP, Mode, Separable
 
 
-def separable_pass(printer: ShaderPrinter, separable: Separable, number: int) -> DataPass:
+def separable_pass(printer: ShaderPrinter, separable: Separable, number: int) -> FormPass:
     """The passes of an output that consists of separable taps, from `number` on, of which the planner takes
     the one that applies. The texts of entries of intermediate tensors are shown by the names of locals that
     hold them."""
@@ -30,7 +30,7 @@ def separable_pass(printer: ShaderPrinter, separable: Separable, number: int) ->
     ]
     tensors = {role: printer.tensors[name] for role, name in separable.roles.items()}
     texts = ({name: printer.value(entry, True) for entry, name in one.items()} for one in (of_result, of_tap))
-    return DataPass(
+    return FormPass(
         number,
         field="separable",
         template="separable",
@@ -40,7 +40,7 @@ def separable_pass(printer: ShaderPrinter, separable: Separable, number: int) ->
             "separable.applies": ones_where(mode.when for mode in separable.modes),
         },
         shown={**tensors, "modes": modes, **dict(zip(("of_result", "of_tap"), texts, strict=True))},
-        is_last=True,
+        comparison=">=",
     )
 
 

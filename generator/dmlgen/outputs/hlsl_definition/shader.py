@@ -135,7 +135,7 @@ class HlslDefinition(WithTensors):
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
         """The operands of faster forms' planners, by the path below `Definition`."""
-        return {name: node for one in self.forms for name, node in one.operands.items()}
+        return {name: node for one in self.forms for name, node in one.given.items()}
 
     @property
     def sized(self) -> tuple[ShaderTensor, ...]:
@@ -191,7 +191,7 @@ def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | Non
     }
     if form is None:
         return params_of(plans, FormPass.params, own)
-    return params_of(plans, form.params, own | dict(form.constants(shader.tensors)))
+    return params_of(plans, form.params, own | dict(form.declared or {}))
 
 
 def shader_of(registry: Registry, operator: Operator, functions: Functions | None = None) -> HlslDefinition:
@@ -240,7 +240,7 @@ def _own_passes(printer: ShaderPrinter, operator: Operator, defines: OutputDefin
         form = sums_passes(printer, sums)
         passes = [
             Pass({kept.member: "" for kept, _, _ in one.values}, one.reads, one.form.along, form=form)
-            for one in form.passes
+            for one in form["passes"]
         ]
     return [*passes, *(_output_pass(printer, operator, names) for names in _together(operator))]
 

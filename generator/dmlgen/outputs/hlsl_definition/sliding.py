@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import DataPass, record
+from dmlgen.outputs.hlsl_definition.form import FormPass, record
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
@@ -13,7 +13,7 @@ from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
 
 
-def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> DataPass:
+def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> FormPass:
     """The pass of a fold over a window, with its number: the type of results and their start, the type of an
     element that the term is a function of, the statement that adds a term to a result, the output as a
     function of that, and what is subtracted from terms, "" for nothing."""
@@ -36,7 +36,7 @@ def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> DataP
     )
 
 
-def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> DataPass:
+def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> FormPass:
     """The pass of a contraction with a window for few rows, in which each thread computes sums by itself:
     terms are multiplied by weights, which have a zero point, too, if anything is subtracted. The contraction
     has the text of its output, and the operands."""
@@ -57,8 +57,8 @@ def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> D
 
 def _pass(
     number: int, tensors: Mapping[str, ShaderTensor | None], given: Mapping[str, ir.Expr], **shown: str
-) -> DataPass:
-    return DataPass(
+) -> FormPass:
+    return FormPass(
         number,
         field="sliding",
         template="sliding",

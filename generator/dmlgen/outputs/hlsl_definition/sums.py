@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of
-from dmlgen.outputs.hlsl_definition.form import Fields, FormPass, ones_where
+from dmlgen.outputs.hlsl_definition.form import FormPass, ones_where
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_names import local
@@ -28,53 +27,36 @@ class SumsPass:
     copied: tuple[Kept, ...]
 
 
-@dataclass(frozen=True)
-class SumsPasses(FormPass):
+def sums_passes(printer: ShaderPrinter, sums: Sums) -> FormPass:
     """The passes of sums, the first ones, of which planners take those that apply to a description. `statics`
-    are the variables that hold the sums of an element, and what else it needs."""
-
-    passes: tuple[SumsPass, ...]
-    statics: Collection[str]
-    field = "sums"
-    template = "sums"
-    scratch = "Scratch"
-    scalars = ("stepsFirst",)  # where groups count steps in scratch
-    word = "ScratchWord(%s)"
-
-    @property
-    def records(self) -> Sequence[Fields]:
-        return [
+    are the variables that hold the sums of an element, and what else it needs; `factors` the tensors of the
+    description that products read."""
+    printer.statics = sums.names
+    passes = [_pass(printer, sums, one) for one in sums.passes]
+    return FormPass(
+        len(passes) - 1,
+        comparison="<=",
+        field="sums",
+        template="sums",
+        scratch="Scratch",
+        scalars=("stepsFirst",),  # where groups count steps in scratch
+        word="ScratchWord(%s)",
+        zeros=("COOPERATIVE_MATRIX", "SUM_VECTOR"),
+        records=[
             {
                 "factors": one.form.factors,
                 "copied": [kept.member for kept in one.copied],
                 "sums": len(one.form.gates),
             }
-            for one in self.passes
-        ]
-
-    @property
-    def operands(self) -> Mapping[str, ir.Expr]:
-        """For each of the passes whether it applies, as 1 or 0."""
-        return {"sums": ones_where(one.form.when for one in self.passes)}
-
-    @property
-    def here(self) -> str:
-        return f"PASS < {len(self.passes)}"
-
-    @property
-    def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX", "SUM_VECTOR")
-
-    @property
-    def factors(self) -> Collection[str]:
-        """The tensors of the description that products read."""
-        return {name for one in self.passes for name in one.form.factors}
-
-
-def sums_passes(printer: ShaderPrinter, sums: Sums) -> SumsPasses:
-    """The passes of sums that intermediate tensors consist of."""
-    printer.statics = sums.names
-    return SumsPasses(0, tuple(_pass(printer, sums, one) for one in sums.passes), sums.names)
+            for one in passes
+        ],
+        given={"sums": ones_where(one.when for one in sums.passes)},
+        shown={
+            "passes": passes,
+            "statics": sums.names,
+            "factors": {name for one in sums.passes for name in one.factors},
+        },
+    )
 
 
 def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums) -> SumsPass:
