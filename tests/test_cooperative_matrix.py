@@ -213,7 +213,7 @@ def test_all_tiles_give_them_too(tile: Tile, device: Any, monkeypatch: pytest.Mo
 def test_all_tiles_of_windows_give_them_too(
     name: str, tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "tap_tiles", lambda *given: [tile])
+    monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [tile])
     monkeypatch.setattr(implicit_gemm, "with_several_taps", lambda found: found)
     check(device, WINDOWS[name])
 

@@ -769,8 +769,7 @@ typedef struct dmlops_plan_Fused {
 
 typedef struct dmlops_plan_Product {
     int is_cooperative;
-    dmlops_plan_Tile tile;
-    dmlops_plan_Split split;
+    dmlops_plan_Choice chosen;
     dmlops_plan_Matrices matrices;
     int64_t packed;
     dmlops_plan_Side left;
@@ -1573,8 +1572,6 @@ DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
@@ -1636,6 +1633,8 @@ DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, con
     const dmlops_plan_Matrices* given, dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -2891,7 +2890,6 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
    bytes by cooperative matrices, set by hand with their tiles, to choose the fastest. */
 DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found, dmlops_plan_Backend* result) {
-    int is_windowed = found->axes.count > 0;
     if (dmlops_plan_is_of_bytes(planning, op)) {
         if (dmlops_plan_suits_cooperative_bytes(planning, op, found)) {
             dmlops_plan_Rates made_1;
@@ -2921,28 +2919,20 @@ DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlop
         return;
     }
     if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
-        dmlops_plan_Rates rates;
-        rates.arithmetic = 3750;
-        rates.latency = 379;
-        rates.alone = 32;
-        rates.element = 2;
-        if (is_windowed) {
-            dmlops_plan_Tile_12 made_5;
-            dmlops_plan_tap_tiles(planning, found->channels, &made_5);
-            result->is_cooperative = 1;
-            result->vector = 8;
-            result->rates = rates;
-            DMLOPS_COPY(&result->tiles, &made_5);
-            return;
-        }
+        dmlops_plan_Rates made_5;
+        made_5.arithmetic = 3750;
+        made_5.latency = 379;
+        made_5.alone = 32;
+        made_5.element = 2;
         dmlops_plan_Tile_12 made_6;
         dmlops_plan_cooperative_tiles(planning, &made_6);
         result->is_cooperative = 1;
         result->vector = 8;
-        result->rates = rates;
+        result->rates = made_5;
         DMLOPS_COPY(&result->tiles, &made_6);
         return;
     }
+    int is_windowed = found->axes.count > 0;
     int64_t latency = is_windowed ? 704 : 210;
     int64_t alone = is_windowed ? 67 : 47;
     dmlops_plan_Rates made_7;
@@ -3084,11 +3074,12 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The candidates for float16 without a window. Two tiles in shared memory, and so one barrier per step, make steps of
-   32 products 1.11 times as fast on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are
-   1.18 times as fast. Eight waves of 64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few.
-   For 16 to 32 rows or columns and a depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of
-   32x256 and 256x32; with a depth of 512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
+/* The candidates for float16; under a window, `implicit_gemm` has others. Two tiles in shared memory, and so one
+   barrier per step, make steps of 32 products 1.11 times as fast on an NVIDIA H200 (4096x4096x4096), but 48 KiB do
+   not hold two of 64, which are 1.18 times as fast. Eight waves of 64x64 that split a step's k are at 0.81 to 1.05
+   of four where groups are few. For 16 to 32 rows or columns and a depth of 4096 or more, the best of 32x64, 64x16
+   and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of 512 or 1024, which take smaller tiles, at 1.15
+   to 1.62. */
 DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
     result->count = 0;
     dmlops_plan_Tile made_1;
@@ -3154,119 +3145,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlo
     made_7.resident = 3;
     made_7.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_7);
-    return;
-}
-
-/* The candidates for float16 with a window. Their depth divides the `channels` of a tap if possible, so that a step
-   reads a single tap. */
-DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result) {
-    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = 32;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 23;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 128;
-    made_2.columns = 128;
-    made_2.depth = depth;
-    made_2.wave_rows = 64;
-    made_2.wave_columns = 32;
-    made_2.resident = 1;
-    made_2.efficiency = 50;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 128;
-    made_3.depth = 32;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 64;
-    made_3.resident = 4;
-    made_3.efficiency = 17;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 64;
-    made_4.columns = 64;
-    made_4.depth = depth;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 32;
-    made_4.resident = 3;
-    made_4.efficiency = 14;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 32;
-    made_5.columns = 32;
-    made_5.depth = depth;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
-    made_5.resident = 2;
-    made_5.efficiency = 8;
-    DMLOPS_APPEND(planning, result, made_5);
-    dmlops_plan_Tile made_6;
-    made_6.rows = 16;
-    made_6.columns = 64;
-    made_6.depth = depth;
-    made_6.wave_rows = 16;
-    made_6.wave_columns = 16;
-    made_6.resident = 5;
-    made_6.efficiency = 20;
-    DMLOPS_APPEND(planning, result, made_6);
-    return;
-}
-
-/* The candidates that contain several taps, each with 16 channels. */
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 64;
-    made_1.columns = 256;
-    made_1.depth = 16;
-    made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 23;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 128;
-    made_2.columns = 256;
-    made_2.depth = 16;
-    made_2.wave_rows = 64;
-    made_2.wave_columns = 64;
-    made_2.resident = 1;
-    made_2.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 128;
-    made_3.depth = 16;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 64;
-    made_3.resident = 4;
-    made_3.efficiency = 19;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 32;
-    made_4.columns = 256;
-    made_4.depth = 16;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 32;
-    made_4.resident = 2;
-    made_4.efficiency = 18;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 256;
-    made_5.depth = 16;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
-    made_5.resident = 3;
-    made_5.efficiency = 12;
-    DMLOPS_APPEND(planning, result, made_5);
     return;
 }
 
@@ -3667,8 +3545,8 @@ DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_p
     const dmlops_plan_Product* product) {
     dmlops_plan_Matrices found;
     found = product->matrices;
-    const dmlops_plan_Tile * tile = &product->tile;
-    const dmlops_plan_Split * split = &product->split;
+    const dmlops_plan_Tile * tile = &product->chosen.tile;
+    const dmlops_plan_Split * split = &product->chosen.split;
     int64_t packed = product->packed;
     int in_parts = (split->parts > 1) || (product->is_cooperative
         && !dmlops_plan_are_stored_whole(planning, op, &found));
@@ -3954,8 +3832,7 @@ DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan
     read.right = right;
     dmlops_plan_Product made_1;
     made_1.is_cooperative = backend.is_cooperative;
-    made_1.tile = chosen.tile;
-    made_1.split = chosen.split;
+    made_1.chosen = chosen;
     made_1.matrices = read;
     made_1.packed = 0;
     made_1.left = left;
@@ -4217,6 +4094,119 @@ DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, cons
     return;
 }
 
+/* The candidates of cooperative matrices for float16. Their depth divides the `channels` of a tap if possible, so that
+   a step reads a single tap. */
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result) {
+    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 32;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 23;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 128;
+    made_2.columns = 128;
+    made_2.depth = depth;
+    made_2.wave_rows = 64;
+    made_2.wave_columns = 32;
+    made_2.resident = 1;
+    made_2.efficiency = 50;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 128;
+    made_3.depth = 32;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 64;
+    made_3.resident = 4;
+    made_3.efficiency = 17;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 64;
+    made_4.columns = 64;
+    made_4.depth = depth;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.resident = 3;
+    made_4.efficiency = 14;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 32;
+    made_5.columns = 32;
+    made_5.depth = depth;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.resident = 2;
+    made_5.efficiency = 8;
+    DMLOPS_APPEND(planning, result, made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 16;
+    made_6.columns = 64;
+    made_6.depth = depth;
+    made_6.wave_rows = 16;
+    made_6.wave_columns = 16;
+    made_6.resident = 5;
+    made_6.efficiency = 20;
+    DMLOPS_APPEND(planning, result, made_6);
+    return;
+}
+
+/* The candidates that contain several taps, each with 16 channels. */
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 64;
+    made_1.columns = 256;
+    made_1.depth = 16;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 23;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 128;
+    made_2.columns = 256;
+    made_2.depth = 16;
+    made_2.wave_rows = 64;
+    made_2.wave_columns = 64;
+    made_2.resident = 1;
+    made_2.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 128;
+    made_3.depth = 16;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 64;
+    made_3.resident = 4;
+    made_3.efficiency = 19;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 256;
+    made_4.depth = 16;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.resident = 2;
+    made_4.efficiency = 18;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 256;
+    made_5.depth = 16;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 32;
+    made_5.resident = 3;
+    made_5.efficiency = 12;
+    DMLOPS_APPEND(planning, result, made_5);
+    return;
+}
+
 /* Chooses what is packed, the tile, with one tap or several, and the parts of k. */
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend) {
@@ -4261,15 +4251,22 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
         made_6.vector = vector;
         left = made_6;
     }
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, &found, &backend->tiles, &backend->rates, 1, &chosen);
+    dmlops_plan_Tile_12 tiles;
+    DMLOPS_COPY(&tiles, &backend->tiles);
     dmlops_plan_Matrices several;
     dmlops_plan_with_several_taps(planning, &found, &several);
-    if ((vector == 8) && (several.taps > 1)) {
+    if (vector == 8) {
         dmlops_plan_Tile_12 made_7;
-        dmlops_plan_row_tiles(planning, &made_7);
+        dmlops_plan_tap_tiles(planning, found.channels, &made_7);
+        DMLOPS_COPY(&tiles, &made_7);
+    }
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, &found, &tiles, &backend->rates, 1, &chosen);
+    if ((vector == 8) && (several.taps > 1)) {
+        dmlops_plan_Tile_12 made_8;
+        dmlops_plan_row_tiles(planning, &made_8);
         dmlops_plan_Choice other;
-        dmlops_plan_choose_tile(planning, &several, &made_7, &backend->rates, 1, &other);
+        dmlops_plan_choose_tile(planning, &several, &made_8, &backend->rates, 1, &other);
         if (other.time < chosen.time) {
             chosen = other;
             found = several;
@@ -4277,20 +4274,19 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, &given->axes));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), found.taps);
-    dmlops_plan_WindowAxis_8 made_8;
-    dmlops_plan_in_words(planning, &found.axes, &made_8);
+    dmlops_plan_WindowAxis_8 made_9;
+    dmlops_plan_in_words(planning, &found.axes, &made_9);
     dmlops_plan_Matrices read;
     read = found;
-    DMLOPS_COPY(&read.axes, &made_8);
+    DMLOPS_COPY(&read.axes, &made_9);
     read.left = left;
-    dmlops_plan_Product product;
-    product.is_cooperative = backend->is_cooperative;
-    product.tile = chosen.tile;
-    product.split = chosen.split;
-    product.matrices = read;
-    product.packed = packed;
-    product.left = given->left;
-    dmlops_plan_product(planning, op, &product);
+    dmlops_plan_Product made_10;
+    made_10.is_cooperative = backend->is_cooperative;
+    made_10.chosen = chosen;
+    made_10.matrices = read;
+    made_10.packed = packed;
+    made_10.left = given->left;
+    dmlops_plan_product(planning, op, &made_10);
     return 1;
 }
 

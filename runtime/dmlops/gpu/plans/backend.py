@@ -46,16 +46,13 @@ class Backend(NamedTuple):
 def backend_of(out: Planning, op: Contraction, found: Matrices) -> Backend:
     """The fastest that the device has and that suits the matrices. All rates are those of an NVIDIA H200:
     fitted, but for bytes by cooperative matrices, set by hand with their tiles, to choose the fastest."""
-    is_windowed = len(found.axes) > 0
     if is_of_bytes(op):
         if suits_cooperative_bytes(out, op, found):
             return Backend(True, 16, Rates(BYTES_RATE, 410, 37, 1), byte_tiles(found))
         return Backend(False, 16, Rates(DOT_RATE, 210, 60, 1), dot_tiles())
     if suits_cooperative_matrix(out, op, found):
-        rates = Rates(COOPERATIVE_RATE, 379, 32, 2)
-        if is_windowed:
-            return Backend(True, 8, rates, tap_tiles(found.channels))
-        return Backend(True, 8, rates, cooperative_tiles())
+        return Backend(True, 8, Rates(COOPERATIVE_RATE, 379, 32, 2), cooperative_tiles())
+    is_windowed = len(found.axes) > 0
     latency, alone = 704 if is_windowed else 210, 67 if is_windowed else 47
     return Backend(False, 4, Rates(FLOAT_RATE, latency, alone, 4), float_tiles(found))
 
@@ -108,7 +105,7 @@ def float_tiles(found: Matrices) -> Tiles:
 
 
 def cooperative_tiles() -> Tiles:
-    """The candidates for float16 without a window.
+    """The candidates for float16; under a window, `implicit_gemm` has others.
 
     Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast on
     an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight
@@ -123,31 +120,6 @@ def cooperative_tiles() -> Tiles:
         Tile(32, 32, 64, 16, 16, 6, 100),
         Tile(32, 256, 64, 32, 32, 3, 100),
         Tile(256, 32, 64, 32, 32, 3, 100),
-    ]
-
-
-def tap_tiles(channels: int) -> Tiles:
-    """The candidates for float16 with a window. Their depth divides the `channels` of a tap if possible, so
-    that a step reads a single tap."""
-    depth = 32 if channels % 64 > 0 else 64
-    return [
-        Tile(128, 128, 32, 64, 64, 2, 23),
-        Tile(128, 128, depth, 64, 32, 1, 50),
-        Tile(64, 128, 32, 32, 64, 4, 17),
-        Tile(64, 64, depth, 32, 32, 3, 14),
-        Tile(32, 32, depth, 16, 16, 2, 8),
-        Tile(16, 64, depth, 16, 16, 5, 20),
-    ]
-
-
-def row_tiles() -> Tiles:
-    """The candidates that contain several taps, each with 16 channels."""
-    return [
-        Tile(64, 256, 16, 32, 64, 2, 23),
-        Tile(128, 256, 16, 64, 64, 1, 100),
-        Tile(64, 128, 16, 32, 64, 4, 19),
-        Tile(32, 256, 16, 32, 32, 2, 18),
-        Tile(16, 256, 16, 16, 32, 3, 12),
     ]
 
 

@@ -37,7 +37,7 @@ def plan_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     right = loaded(found.right, found.column_axis, found.columns, found.depth, backend)
     chosen = choose_tile(found, backend.tiles, backend.rates, True)
     read = found._replace(left=left, right=right)
-    plan_product(out, op, Product(backend.is_cooperative, chosen.tile, chosen.split, read, 0, left))
+    plan_product(out, op, Product(backend.is_cooperative, chosen, read, 0, left))
     return True
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from .backend import Backend, row_tiles
+from .backend import Backend
 from .gemm_view import (
     Contraction,
     Matrices,
@@ -26,7 +26,7 @@ from .loops import ceil_div, element_count, padded, times
 from .operands import NONE, Eight
 from .planning import Planning
 from .product import Product, plan_product
-from .tile_cost import choose_tile
+from .tile_cost import Tile, Tiles, choose_tile
 from .windows import in_words, is_pointwise
 
 ROWS = 1
@@ -134,6 +134,31 @@ def with_several_taps(found: Matrices) -> Matrices:
     return found._replace(sizes=sizes, columns=element_count(sizes), taps=axis.taps, reach=reach)
 
 
+def tap_tiles(channels: int) -> Tiles:
+    """The candidates of cooperative matrices for float16. Their depth divides the `channels` of a tap if
+    possible, so that a step reads a single tap."""
+    depth = 32 if channels % 64 > 0 else 64
+    return [
+        Tile(128, 128, 32, 64, 64, 2, 23),
+        Tile(128, 128, depth, 64, 32, 1, 50),
+        Tile(64, 128, 32, 32, 64, 4, 17),
+        Tile(64, 64, depth, 32, 32, 3, 14),
+        Tile(32, 32, depth, 16, 16, 2, 8),
+        Tile(16, 64, depth, 16, 16, 5, 20),
+    ]
+
+
+def row_tiles() -> Tiles:
+    """The candidates that contain several taps, each with 16 channels."""
+    return [
+        Tile(64, 256, 16, 32, 64, 2, 23),
+        Tile(128, 256, 16, 64, 64, 1, 100),
+        Tile(64, 128, 16, 32, 64, 4, 19),
+        Tile(32, 256, 16, 32, 32, 2, 18),
+        Tile(16, 256, 16, 16, 32, 3, 12),
+    ]
+
+
 def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: Backend) -> bool:
     """Chooses what is packed, the tile, with one tap or several, and the parts of k."""
     vector, found, packed = backend.vector, given, 0
@@ -148,7 +173,10 @@ def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: 
         packed += times(times(found.rows, found.count), vectors)
         pitch = vectors * vector
         left = Side(0, padded([0, pitch]), 1, times(found.rows, pitch), True, vector)
-    chosen, several = choose_tile(found, backend.tiles, backend.rates, True), with_several_taps(found)
+    tiles, several = backend.tiles, with_several_taps(found)
+    if vector == 8:
+        tiles = tap_tiles(found.channels)
+    chosen = choose_tile(found, tiles, backend.rates, True)
     if vector == 8 and several.taps > 1:
         other = choose_tile(several, row_tiles(), backend.rates, True)
         if other.time < chosen.time:
@@ -156,6 +184,5 @@ def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: 
     out.define("PHASED", int(is_divided(given.axes)))
     out.define("TAPS_AT_ONCE", found.taps)
     read = found._replace(axes=in_words(out, found.axes), left=left)
-    product = Product(backend.is_cooperative, chosen.tile, chosen.split, read, packed, given.left)
-    plan_product(out, op, product)
+    plan_product(out, op, Product(backend.is_cooperative, chosen, read, packed, given.left))
     return True

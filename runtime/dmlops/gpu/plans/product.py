@@ -18,7 +18,7 @@ from .loops import MAX_COUNT, Dimensions, Lists, Words, extents, grid, power_bel
 from .operands import NO_MEMBER, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
-from .tile_cost import Split, Tile
+from .tile_cost import Choice, Split
 
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
@@ -32,12 +32,11 @@ PACK_PASS = 2  # under a window, packs factors
 
 
 class Product(NamedTuple):
-    """A product by a backend, in tiles. The matrices' factors are those that the k-loop reads; `packed`
-    vectors of 16 bytes are packed first, the left one of them from `left`."""
+    """A product by a backend, in the chosen tiles. The matrices' factors are those that the k-loop reads;
+    `packed` vectors of 16 bytes are packed first, the left one of them from `left`."""
 
     is_cooperative: bool
-    tile: Tile
-    split: Split
+    chosen: Choice
     matrices: Matrices
     packed: int
     left: Side
@@ -83,7 +82,7 @@ def plan_product(out: Planning, op: Contraction, product: Product) -> None:
     """The pass that multiplies; before it, one that packs factors, if there is anything to pack; after it,
     one that adds up partial sums, which are always in rows, if k is split or cooperative matrices cannot
     store the output. Packed factors follow these in scratch; the k-loop counts their elements."""
-    found, tile, split, packed = product.matrices, product.tile, product.split, product.packed
+    found, tile, split, packed = product.matrices, product.chosen.tile, product.chosen.split, product.packed
     in_parts = split.parts > 1 or (product.is_cooperative and not are_stored_whole(op, found))
     is_down = not in_parts and is_stored_down(op, found)
     sums = times(4 * partial_vectors(found), split.parts) if in_parts else 0
