@@ -33,6 +33,7 @@ from dmlops.gpu.work import Work
 Chooser = Callable[[Matrices, Sequence[Tile], Rates, bool], Choice]
 SHARED = ("CACHE_RATE", "MEMORY_RATE", "PARTS_START")
 """The numbers of the model that all tables share."""
+FIELDS: Mapping[type, Sequence[str]] = {Rates: ("latency", "alone"), Tile: ("resident", "efficiency")}
 FACTORS = (0.5, 0.8, 0.9, 1.1, 1.25, 2)
 LEAST_GAIN = 1e-3  # of the mean time; less is noise
 
@@ -56,8 +57,7 @@ class Number(NamedTuple):
     one."""
 
     name: str
-    rates: Rates | None = None
-    tile: Tile | None = None
+    owner: Rates | Tile | None = None
 
 
 @contextmanager
@@ -115,22 +115,19 @@ def numbers_of(samples: Sequence[Sample]) -> dict[Number, int]:
     """The numbers that these samples depend on."""
     numbers = {Number(name): int(getattr(tile_cost, name)) for name in SHARED}
     for one in (one for sample in samples for one in sample):
-        for name in ("latency", "alone"):
-            numbers[Number(name, one.rates)] = getattr(one.rates, name)
-        for name in ("resident", "efficiency"):
-            numbers[Number(name, tile=one.tile)] = getattr(one.tile, name)
+        for owner in (one.rates, one.tile):
+            numbers |= {Number(name, owner): getattr(owner, name) for name in FIELDS[type(owner)]}
     return numbers
 
 
 def loss(samples: Sequence[Sample], numbers: Mapping[Number, int]) -> float:
     """The mean logarithm of the time of what the model chooses, relative to the best candidate."""
 
+    def changed(owner: Any) -> Any:
+        return owner._replace(**{name: numbers[Number(name, owner)] for name in FIELDS[type(owner)]})
+
     def time(one: Candidate) -> int:
-        rates = one.rates._replace(
-            **{name: numbers[Number(name, one.rates)] for name in ("latency", "alone")}
-        )
-        own = {name: numbers[Number(name, tile=one.tile)] for name in ("resident", "efficiency")}
-        return tile_cost.tile_time(one.found, one.tile._replace(**own), rates, one.split)
+        return tile_cost.tile_time(one.found, changed(one.tile), changed(one.rates), one.split)
 
     for name in SHARED:
         setattr(tile_cost, name, numbers[Number(name)])
@@ -184,7 +181,7 @@ def main() -> None:
     before, after = numbers_of(samples), fitted(samples)
     for number, value in after.items():
         if value != before[number]:
-            print(number.tile or number.rates or "", number.name, before[number], "->", value)
+            print(number.owner or "", number.name, before[number], "->", value)
     ratios = (exp(loss(samples, numbers)) for numbers in (after, before))
     text = "{} products take {:.3f} of the times of their best candidates, {:.3f} before"
     print(text.format(len(samples), *ratios))

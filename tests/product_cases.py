@@ -125,6 +125,9 @@ def windows(kind: str) -> dict[str, Any]:
         "one place, in fours": convolution(t(2, 32, 6, 6), t(48, 32, 1, 1), **point),
         "one place, in fours, groups": convolution(t(3, 40, 2, 6), t(48, 20, 1, 1), GroupCount=2, **point),
         "one place, in twos": convolution(t(3, 32, 7, 6), t(48, 32, 1, 1), **point),
+        "one place, rows apart": convolution(
+            t(2, 32, 5, 8, strides=(2000, 60, 12, 1)), t(48, 32, 1, 1), **point
+        ),
         "one place, in steps": convolution(t(2, 32, 16, 16), t(48, 32, 1, 1), Strides=2, **point),
         "in parts, one place": convolution(t(1, 2048, 8, 8), t(48, 2048, 1, 1), **point),
         "groups, dilated, with gaps": convolution(

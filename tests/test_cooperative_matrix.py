@@ -136,6 +136,7 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("one place, odd", {"PACKED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
         ("one place, in fours", {"PACKED": 0, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0}),
         ("one place, in fours, groups", {"TAP_PRODUCTS": 4, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0}),
+        ("one place, rows apart", {"PACKED": 0, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0}),
         ("one place, in twos", {"PACKED": 0, "RIGHT_VECTOR": 2, "RIGHT_ALONG": 0}),
         ("channels last, few channels", {"TAP_PRODUCTS": 4, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 1}),
         ("backward, side by side", {"PHASED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
