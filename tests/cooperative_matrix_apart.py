@@ -24,9 +24,12 @@ struct SumMatrix
 typedef Referred RightMatrix;
 groupshared uint4 tiles[TILES];
 groupshared uint votes;
+#define wave (threadOfGroup / 32)
 #define NON_PRIVATE 0
 #define PLACED(number) LEFT_ENTRY
 #define ControlBarrier(waiting, exchanging, semantics) GroupMemoryBarrierWithGroupSync()
+#define LoadShared(from, operands) from
+#define StoreShared(to, eight, operands) to = eight
 #define StoreWord(to, word, operands) to = word
 #define LoadWord(from, operands) from
 #define Anew(from, scope) AtomicLoad(from, scope, 0)
@@ -75,20 +78,14 @@ bool AnyOfGroup(bool own)
     GroupMemoryBarrierWithGroupSync();
     return found;
 }
-
-uint4 LoadShared(uint at, uint operands)
-{
-    return tiles[at];
-}
-
-void StoreShared(uint at, uint4 eight, uint operands)
-{
-    tiles[at] = eight;
-}
 """
 
 HALVES = """
 typedef SumMatrix LeftMatrix;
+#define FilledLeft Filled
+#define InsertedLeft Inserted
+#define Extracted(matrix, number) (matrix).sums[number]
+#define ExtractedLeft(matrix, number) ((float16_t)(matrix).sums[number])
 
 float HalfAt(Referred matrix, uint row, uint column)
 {
@@ -132,30 +129,10 @@ SumMatrix LoadSums(uint at, uint layout, uint pitch, uint operands)
     return sum;
 }
 
-float Extracted(SumMatrix sum, uint number)
+SumMatrix Inserted(float entry, SumMatrix matrix, uint number)
 {
-    return sum.sums[number];
-}
-
-float16_t ExtractedLeft(LeftMatrix left, uint number)
-{
-    return (float16_t)left.sums[number];
-}
-
-SumMatrix Inserted(float entry, SumMatrix sum, uint number)
-{
-    sum.sums[number] = entry;
-    return sum;
-}
-
-LeftMatrix FilledLeft(float16_t entry)
-{
-    return Filled(entry);
-}
-
-LeftMatrix InsertedLeft(float16_t entry, LeftMatrix left, uint number)
-{
-    return Inserted(entry, left, number);
+    matrix.sums[number] = entry;
+    return matrix;
 }
 """
 
@@ -195,12 +172,10 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     instead = instead.replace("TILES", size[1]).replace("NUMBER", "int" if of_bytes else "float")
     instead = instead.replace("LEFT_ENTRY", entry)
     text = "static uint threadOfGroup;\n" + shader[:begin] + between + instead + shader[size.end() :]
-    text = re.sub(r"LoadShared\(\s*((?:scratch|sumsOfLines)\[[^;]*?\]),\s+NON_PRIVATE\)", r"\1", text)
     text = text.replace("#define OF_DEVICE 5", "#define OF_DEVICE 1")
     text = re.sub(r"#define (AVAILABLE|VISIBLE) 0x.*", r"#define \1 0", text)
-    text = re.sub(r"((?:Load|Store)(?!Word)\w+)\(\s*tiles\[([^;]*?)\],\s", r"\1(\2, ", text)
+    text = re.sub(r"((?:Load|Store)(?:Left|Right|Sums))\(\s*tiles\[([^;]*?)\],\s", r"\1(\2, ", text)
     text = re.sub(r"\[\[vk::ext_(extension|capability)\(.*?\)\]\].*\n", "", text)
-    text = re.sub(r"\bwave\b(?=\s+[/%*])", "(threadOfGroup / 32)", text)
     text = re.sub(r"= (WaveGetLaneIndex\(\)|WavePrefixCountBits\(true\))", "= thread % 32", text)
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
     text = re.sub(r"(WaveReadLaneAt\([^,]*, other)\)", r"\1 % WaveGetLaneCount())", text)

@@ -51,6 +51,7 @@ HALVES = {
     ),
     "lstm, all there": network("LSTM", 12, 8, 136, direction="BIDIRECTIONAL", data_type="FLOAT16"),
     "lstm, halves": CASES["lstm, halves"],
+    "lstm, tiles for steps alone": network("LSTM", 32, 60, 64, data_type="FLOAT16"),
     "lstm, cut and coupled": network(
         "LSTM", 33, 16, 48, direction="BACKWARD", UseClipThreshold=True, CoupleInputForget=True,
         data_type="FLOAT16",
@@ -172,8 +173,7 @@ def test_what_is_for_cooperative_matrix() -> None:
     assert by_units(made(lstm, "LSTM")) == [1] * 5 + [0, 0]
     reset_first = by_units(described("gru, reset first, both ways", HALVES))
     assert reset_first == [1] + [1, 1] * 4 + [0, 0]
-    odd = network("LSTM", 32, 60, 64, data_type="FLOAT16")
-    assert by_units(made(odd, "LSTM")) == [0] + [1] * 4 + [0] * 3
+    assert by_units(described("lstm, tiles for steps alone", HALVES)) == [0] + [1] * 4 + [0] * 3
     apart = made(lstm, "LSTM")
     assert not any(by_units(replace(apart, RecurrenceTensor=spread(apart.RecurrenceTensor)))[1:])
     assert not any(by_units(made(network("LSTM", 32, 64, 64), "LSTM")))
