@@ -15,8 +15,8 @@ from dmlops.gpu.work import Work
 from gpu_device import run_in_guard_zones
 from tensors import filled
 
-COOPERATIVE = Capability.COOPERATIVE_MATRIX
-TOLERANCES = {"float32": 4e-6, "float16": 2e-3}
+COOPERATIVE = Capability.COOPERATIVE_MATRIX | Capability.COOPERATIVE_MATRIX_INT8
+TOLERANCES = {"float64": 1e-13, "float32": 4e-6, "float16": 2e-3}
 
 
 def by_tensor(results: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
@@ -47,12 +47,13 @@ def check_results(
     text_of: Callable[[str], str] = shader,
     absolute: float | None = None,
     exact: bool = False,
+    sums: bool = True,
 ) -> dict[str, np.ndarray]:
     """Outputs between guard zones: near the reference's, and the same a second time.
 
     Integers are equal, and so is all that must be exact. Of floats that differ by more than an absolute
     tolerance, the relative one decides; unless the absolute one is given, it is relative to the greatest
-    element.
+    element for sums, whose terms may cancel, else for subnormals, which may be flushed.
     """
     found: dict[str, np.ndarray] = run_in_guard_zones(device, desc, inputs, work, text_of)
     again = (
@@ -62,25 +63,31 @@ def check_results(
     )
     with np.errstate(all="ignore"):
         wanted = reference.run(desc, inputs)
-    for name, array in wanted.items():
+    second = dict(by_tensor(again))
+    for name, array in by_tensor(wanted):
         relative = TOLERANCES.get(array.dtype.name)
         if exact or relative is None:
             np.testing.assert_array_equal(found[name], array, name)
         else:
-            most = float(np.abs(array[np.isfinite(array)]).max(initial=0))
-            near = relative * most if absolute is None else absolute
+            most = relative * float(np.abs(array[np.isfinite(array)]).max(initial=0))
+            smallest = 4 * float(np.finfo(array.dtype).smallest_normal)
+            near = absolute if absolute is not None else max(most, smallest) if sums else smallest
             np.testing.assert_allclose(found[name], array, relative, near, err_msg=name)
-        assert found[name].tobytes() == again[name].tobytes(), f"another {name} the second time"
+        assert found[name].tobytes() == second[name].tobytes(), f"another {name} the second time"
     return found
+
+
+def apart(device: Any, is_alike: bool = True) -> Callable[[str], str]:
+    """Shaders by operator, their cooperative matrices taken apart where the device has none, `is_alike` or
+    not."""
+    has_them = COOPERATIVE in device.capabilities
+    return shader if has_them else lambda operator: taken_apart(shader(operator), is_alike)
 
 
 def check_cooperative(
     device: Any, desc: Any, inputs: dict[str, Any], is_alike: bool = True
 ) -> dict[str, np.ndarray]:
-    """Checks the results by cooperative matrices, which are taken apart where the device has none, `is_alike`
-    or not."""
+    """Checks the results by cooperative matrices."""
     work = gpu.plan(desc, COOPERATIVE)
     assert any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
-    has_them = COOPERATIVE in device.capabilities
-    text_of = shader if has_them else lambda operator: taken_apart(shader(operator), is_alike)
-    return check_results(device, desc, inputs, work, text_of)
+    return check_results(device, desc, inputs, work, apart(device, is_alike))

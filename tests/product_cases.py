@@ -1,14 +1,19 @@
-"""Products and convolutions of floats: builders, and cases of all layouts for any type."""
+"""Products and convolutions of floats and of bytes: builders, and cases of all layouts and ways."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import dmlops
 from dmlops import TensorDesc, make
-from tensors import of
+from tensors import of, permuted
 
 RELU = make.activation_relu()
+POINT = {"StartPadding": 0, "EndPadding": 0}
+F, H, S, U = (partial(of, kind) for kind in ("FLOAT32", "FLOAT16", "INT8", "UINT8"))
 
 
 def product(
@@ -19,16 +24,13 @@ def product(
 
 
 def channels_last(desc: Any, *names: str, gap: int = 0) -> Any:
-    """The cases with tensors whose channels are innermost in memory, `gap` elements apart from the next
+    """The description with tensors whose channels are innermost in memory, `gap` elements apart from the next
     pixel's: input and output, or those that are named."""
 
     def last(tensor: TensorDesc) -> TensorDesc:
+        count, channels, *spatial = tensor.Sizes
         order = [0, *range(2, len(tensor.Sizes)), 1]
-        strides, step = [0] * len(order), 1
-        for axis in reversed(order):
-            strides[axis] = step
-            step = step * tensor.Sizes[axis] + (gap if axis == 1 else 0)
-        return TensorDesc(tensor.DataType, tensor.Sizes, Strides=strides)
+        return replace(tensor, Strides=permuted([count, channels + gap, *spatial], order))
 
     which = names or ("InputTensor", "OutputTensor")
     return replace(desc, **{name: last(getattr(desc, name)) for name in which})
@@ -37,25 +39,28 @@ def channels_last(desc: Any, *names: str, gap: int = 0) -> Any:
 def column_by_column(desc: Any, gap: int = 0) -> Any:
     """A product whose matrices are stored column by column, `gap` elements apart."""
     *lead, rows, columns = desc.OutputTensor.Sizes
-    strides, step = [1, rows + gap], (rows + gap) * columns
-    for size in reversed(lead):
-        strides.insert(0, step)
-        step *= size
-    output = TensorDesc(desc.OutputTensor.DataType, desc.OutputTensor.Sizes, Strides=strides)
-    return replace(desc, OutputTensor=output)
+    order = [*range(len(lead)), len(lead) + 1, len(lead)]
+    strides = permuted([*lead, rows + gap, columns], order)
+    return replace(desc, OutputTensor=replace(desc.OutputTensor, Strides=strides))
+
+
+LISTS = {"StartPadding": 1, "EndPadding": 1, "Strides": 1, "Dilations": 1}
+
+
+def lists_of(members: Mapping[str, Any], dims: int, usual: Mapping[str, int] = LISTS) -> dict[str, Any]:
+    """Those of a convolution: with a border of 1, unless others are given; an integer is the same along all
+    dimensions."""
+    given = {name: members.get(name, value) for name, value in usual.items()}
+    return {name: one if isinstance(one, list) else [one] * dims for name, one in given.items()}
 
 
 def convolution(data: TensorDesc, weights: TensorDesc, *, bias: bool = True, **members: Any) -> Any:
-    """With a border of 1, unless others are given; an integer is the same along all dimensions."""
     dims = len(data.Sizes) - 2
-    lists = {"StartPadding": 1, "EndPadding": 1, "OutputPadding": 0, "Strides": 1, "Dilations": 1}
-    for name in lists:
-        given = members.get(name, lists[name])
-        members[name] = given if isinstance(given, list) else [given] * dims
     is_back = members.get("Direction") == "BACKWARD"
     filters = weights.Sizes[1] * members.get("GroupCount", 1) if is_back else weights.Sizes[0]
     added = TensorDesc(data.DataType, (1, filters) + (1,) * dims) if bias else None
-    return make.convolution(data, weights, added, **members)
+    lists = lists_of(members, dims, {**LISTS, "OutputPadding": 0})
+    return make.convolution(data, weights, added, **members | lists)
 
 
 def spread(data: TensorDesc, weights: TensorDesc, **members: Any) -> Any:
@@ -70,20 +75,16 @@ def of_many_images(desc: Any) -> Any:
 
 
 def products(kind: str) -> dict[str, Any]:
-    def t(*sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
-        return of(kind, *sizes, strides=strides)
-
-    leaky = make.activation_leaky_relu(Alpha=0.1)
+    """Products that tiles compute."""
+    t = partial(of, kind)
     return {
         "with C": product(t(70, 40), t(40, 136), t(70, 136)),
         "batch, B turned, activated": product(t(3, 70, 40), t(3, 136, 40), t(3, 70, 136), "NT", RELU),
-        "another activation": product(t(40, 40), t(40, 40), None, "NN", leaky),
         "both turned": product(t(2, 40, 72), t(2, 136, 40), None, "TT"),
         "odd sizes": product(t(2, 37, 41), t(2, 41, 131), t(2, 37, 131)),
         "odd sizes, A turned": product(t(41, 37), t(41, 132), None, "TN"),
-        "odd sizes, B turned": product(t(36, 41), t(70, 41), None, "NT"),
-        "in twos": product(t(34, 38), t(130, 34), None, "TT"),
         "batch of odd ones": product(t(2, 3, 33, 39), t(2, 3, 131, 39), t(2, 3, 33, 131), "NT"),
+        "in twos": product(t(34, 38), t(130, 34), None, "TT"),
         "in fours": product(t(36, 44), t(44, 132), None),
         "with gaps": product(
             t(40, 29, strides=(61, 2)), t(50, 29, strides=(42, 1)), t(40, 50, strides=(0, 1)), "NT"
@@ -93,9 +94,7 @@ def products(kind: str) -> dict[str, Any]:
         "one matrix for all": product(t(3, 2, 40, 16), t(3, 2, 16, 40, strides=(0, 0, 40, 1)), None),
         "in parts, odd depth": product(t(21, 2055), t(2055, 72), None),
         "in parts, odd columns": product(t(2, 40, 2056), t(2, 2056, 35), t(2, 40, 35)),
-        "in parts, few rows": product(t(5, 2056), t(2056, 72), t(5, 72)),
         "in parts, few columns": product(t(70, 2056), t(2056, 13), t(70, 13)),
-        "in parts, some rows": product(t(40, 2056), t(2056, 72), None),
         "column by column": column_by_column(product(t(2, 72, 40), t(2, 40, 100), t(2, 72, 100))),
         "column by column, odd sizes": column_by_column(product(t(35, 40), t(40, 101), None), 3),
         "in parts, column by column": column_by_column(product(t(40, 2056), t(2056, 37), None)),
@@ -104,40 +103,9 @@ def products(kind: str) -> dict[str, Any]:
 
 def windows(kind: str) -> dict[str, Any]:
     """Convolutions that tiles compute."""
-
-    def t(*sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
-        return of(kind, *sizes, strides=strides)
-
-    point = {"StartPadding": 0, "EndPadding": 0}
+    t = partial(of, kind)
+    pixel = convolution(t(2, 64, 8, 9), t(48, 64, 1, 1), **POINT)
     everywhere = ("InputTensor", "FilterTensor", "OutputTensor")
-    plain = {
-        "whole places": convolution(t(2, 32, 9, 31), t(40, 32, 3, 3)),
-        "few channels": convolution(
-            t(1, 3, 21, 19), t(24, 3, 7, 7), Strides=2, StartPadding=3, EndPadding=3, bias=False
-        ),
-        "few channels, mirrored": convolution(
-            t(1, 3, 11, 9), t(24, 3, 3, 5), Mode="CONVOLUTION", Strides=2, bias=False
-        ),
-        "one place": convolution(t(2, 32, 8, 8), t(48, 32, 1, 1), **point),
-        "one place, padded": convolution(t(2, 32, 8, 8), t(48, 32, 1, 1)),
-        "many places": convolution(t(2, 16, 12, 12), t(136, 16, 1, 1), **point),
-        "one place, odd": convolution(t(2, 32, 7, 7), t(48, 32, 1, 1), **point),
-        "one place, in fours": convolution(t(2, 32, 6, 6), t(48, 32, 1, 1), **point),
-        "one place, in fours, groups": convolution(t(3, 40, 2, 6), t(48, 20, 1, 1), GroupCount=2, **point),
-        "one place, in twos": convolution(t(3, 32, 7, 6), t(48, 32, 1, 1), **point),
-        "one place, rows apart": convolution(
-            t(2, 32, 5, 8, strides=(2000, 60, 12, 1)), t(48, 32, 1, 1), **point
-        ),
-        "one place, in steps": convolution(t(2, 32, 16, 16), t(48, 32, 1, 1), Strides=2, **point),
-        "in parts, one place": convolution(t(1, 2048, 8, 8), t(48, 2048, 1, 1), **point),
-        "groups, dilated, with gaps": convolution(
-            t(2, 24, 7, 7, strides=(2000, 80, 11, 1)), t(32, 12, 3, 3), Dilations=2, GroupCount=2
-        ),
-        "three dimensions, padded": convolution(t(1, 4, 5, 6, 7), t(24, 4, 2, 3, 3), OutputPadding=1),
-        "in parts": convolution(t(1, 128, 6, 6), t(36, 128, 3, 3), FusedActivation=RELU),
-        "in parts, odd pixels": convolution(t(1, 128, 7, 7), t(36, 128, 3, 3)),
-        "weights with gaps": convolution(t(2, 16, 9, 10), t(18, 16, 3, 3, strides=(220, 13, 4, 1))),
-    }
     last = {
         "all": channels_last(convolution(t(2, 32, 9, 10), t(40, 32, 3, 3), Strides=2), *everywhere),
         "taps within tiles, odd filters": channels_last(convolution(t(1, 24, 9, 10), t(37, 24, 3, 3)), gap=8),
@@ -146,23 +114,39 @@ def windows(kind: str) -> dict[str, Any]:
             convolution(t(2, 32, 7, 9), t(40, 16, 3, 3), GroupCount=2, FusedActivation=RELU)
         ),
         "in pairs, groups": channels_last(convolution(t(1, 12, 8, 9), t(24, 6, 3, 3), GroupCount=2)),
-        "many places": channels_last(plain["many places"]),
-        "one place": channels_last(convolution(t(2, 64, 8, 9), t(48, 64, 1, 1), **point), *everywhere),
-        "three dimensions": channels_last(convolution(t(1, 16, 5, 6, 7), t(24, 16, 2, 3, 3))),
+        "pixels": channels_last(pixel, *everywhere),
         "results alone": channels_last(convolution(t(2, 32, 9, 11), t(40, 32, 3, 3)), "OutputTensor"),
-        "one place, images alone": channels_last(plain["one place"], "InputTensor"),
+        "pixels, images alone": channels_last(pixel, "InputTensor"),
         "in parts": channels_last(convolution(t(1, 128, 6, 7), t(38, 128, 3, 3))),
     }
-    return plain | {f"channels last, {name}": desc for name, desc in last.items()}
+    return {
+        "whole places": convolution(t(2, 32, 9, 31), t(40, 32, 3, 3)),
+        "few channels, mirrored": convolution(
+            t(1, 3, 21, 19), t(24, 3, 5, 7), Mode="CONVOLUTION", Strides=2, StartPadding=3, bias=False
+        ),
+        "pixels": convolution(t(2, 32, 8, 8), t(136, 32, 1, 1), **POINT),
+        "pixels, padded": convolution(t(2, 32, 8, 8), t(48, 32, 1, 1)),
+        "pixels, odd": convolution(t(2, 32, 7, 7), t(48, 32, 1, 1), **POINT),
+        "pixels, in fours, groups": convolution(t(3, 40, 2, 6), t(48, 20, 1, 1), GroupCount=2, **POINT),
+        "pixels, in twos": convolution(t(3, 32, 7, 6), t(48, 32, 1, 1), **POINT),
+        "pixels, rows apart": convolution(
+            t(2, 32, 5, 8, strides=(2000, 60, 12, 1)), t(48, 32, 1, 1), **POINT
+        ),
+        "pixels, in steps": convolution(t(2, 32, 16, 16), t(48, 32, 1, 1), Strides=2, **POINT),
+        "pixels, in parts": convolution(t(1, 2048, 8, 8), t(48, 2048, 1, 1), **POINT),
+        "groups, dilated, with gaps": convolution(
+            t(2, 24, 7, 7, strides=(2000, 80, 11, 1)), t(32, 12, 3, 3), Dilations=2, GroupCount=2
+        ),
+        "three dimensions, padded": convolution(t(1, 4, 5, 6, 7), t(24, 4, 2, 3, 3), OutputPadding=1),
+        "in parts": convolution(t(1, 128, 6, 6), t(36, 128, 3, 3), FusedActivation=RELU),
+        "in parts, odd": convolution(t(1, 128, 7, 7), t(36, 128, 3, 3)),
+        "weights with gaps": convolution(t(2, 16, 9, 10), t(18, 16, 3, 3, strides=(220, 13, 4, 1))),
+    } | {f"channels last, {name}": desc for name, desc in last.items()}
 
 
 def phases(kind: str) -> dict[str, Any]:
     """Backward convolutions that tiles compute; but for the first one, each phase of the output apart."""
-
-    def t(*sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
-        return of(kind, *sizes, strides=strides)
-
-    point = {"StartPadding": 0, "EndPadding": 0}
+    t = partial(of, kind)
     found = {
         "in ones": spread(t(2, 32, 9, 7), t(32, 20, 3, 3)),
         "in twos": spread(t(2, 32, 9, 7), t(32, 20, 4, 4), Strides=2),
@@ -176,29 +160,154 @@ def phases(kind: str) -> dict[str, Any]:
             t(1, 12, 7, 6), t(12, 9, 3, 5), GroupCount=2, Strides=[1, 3], Dilations=[2, 1]
         ),
         "groups, with gaps": spread(
-            t(2, 48, 5, 6, strides=(2400, 49, 8, 1)), t(48, 9, 4, 3), GroupCount=2, Strides=[2, 3]
-        ),
-        "groups, dilated, with gaps": spread(
-            t(2, 24, 7, 7, strides=(2000, 80, 11, 1)), t(24, 8, 3, 3), GroupCount=2, Dilations=[2, 1],
-            Strides=[1, 4],
+            t(2, 24, 7, 7, strides=(2000, 80, 11, 1)), t(24, 8, 3, 3), GroupCount=2, Strides=[2, 3]
         ),
         "line": spread(t(3, 16, 50), t(16, 9, 7), Strides=3, StartPadding=2, EndPadding=1),
         "three dimensions": spread(t(2, 40, 3, 4, 5), t(40, 20, 2, 3, 4), Strides=[1, 2, 3]),
-        "side by side": spread(t(2, 32, 8, 6), t(32, 10, 2, 4), Strides=[2, 4], GroupCount=2, **point),
-        "side by side, mirrored": spread(
-            t(2, 32, 4, 4), t(32, 20, 2, 2), Mode="CONVOLUTION", Strides=2, **point
-        ),
-        "side by side, cut": spread(
-            t(2, 32, 8, 8), t(32, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=1
-        ),
+        "side by side": spread(t(2, 32, 8, 6), t(32, 10, 2, 4), Strides=[2, 4], GroupCount=2, **POINT),
+        "side by side, cut": spread(t(2, 32, 8, 8), t(32, 20, 2, 2), Strides=2, StartPadding=0),
         "without products": spread(t(1, 16, 9, 9), t(16, 20, 2, 2), Strides=5),
         "cut on all sides": spread(
-            t(1, 16, 5, 7), t(16, 20, 5, 4), Strides=[3, 2], StartPadding=[4, 1], EndPadding=[3, 3]
+            t(1, 16, 5, 7), t(16, 20, 5, 4), Strides=[3, 2], StartPadding=[4, 1], EndPadding=3
         ),
-        "channels last, odd sizes": channels_last(
-            spread(t(2, 32, 9, 7), t(32, 20, 3, 3), Strides=2), gap=8
-        ),
+        "channels last, odd sizes": channels_last(spread(t(2, 32, 9, 7), t(32, 20, 3, 3), Strides=2), gap=8),
         "in parts": spread(t(1, 512, 3, 2), t(512, 36, 4, 4), Strides=2),
         "in parts, channels last": channels_last(spread(t(1, 512, 5, 3), t(512, 20, 4, 4), Strides=2)),
-    }  # fmt: skip
+    }
     return {f"backward, {name}": desc for name, desc in found.items()}
+
+
+FEW = {  # rows or columns: windows slide
+    "by channel, activated": convolution(H(2, 8, 12, 13), H(8, 1, 3, 3), GroupCount=8, FusedActivation=RELU),
+    "backward, few rows": spread(F(1, 64, 9, 9), F(64, 3, 4, 4), Strides=2),
+    "backward, by channel": spread(F(2, 8, 9, 9), F(8, 1, 4, 4), GroupCount=8, Strides=2),
+    "backward, two filters a channel": spread(
+        F(2, 8, 9, 9), F(8, 2, 3, 2), GroupCount=4, Mode="CONVOLUTION", Dilations=2
+    ),
+}
+SKINNY = {  # at most four rows or columns: a pass of their own
+    "2 rows, halves": product(H(2, 67), H(67, 136), H(2, 136)),
+    "3 rows, B turned": product(F(3, 68), F(131, 68), F(3, 131), "NT"),
+    "4 rows, halves, B turned": product(H(4, 72), H(131, 72), None, "NT"),
+    "4 rows, A turned": product(F(70, 4), F(70, 68), None, "TN"),
+    "3 rows, halves, both turned": product(H(56, 3), H(133, 56), None, "TT"),
+    "2 rows, one of B for all, activated": product(
+        F(3, 2, 2, 33), F(3, 2, 33, 100, strides=(0, 4000, 104, 1)),
+        F(3, 2, 2, 100, strides=(0, 200, 0, 2)), "NN", RELU,
+    ),
+    "3 rows with gaps, C of one number": product(
+        H(1, 3, 40, strides=(0, 131, 3)), H(1, 90, 40, strides=(0, 48, 1)),
+        H(1, 3, 90, strides=(0, 0, 0)), "NT",
+    ),
+    "1 row for all": product(F(4, 32, strides=(0, 1)), F(32, 64), None),
+    "1 row, one product": product(F(1, 1), F(1, 4100), None),
+    "1 column": product(F(131, 68), F(68, 1), F(131, 1)),
+    "3 columns, halves, A turned": product(H(66, 88), H(66, 3), None, "TN"),
+    "4 columns, B turned": product(F(2, 36, 68), F(2, 4, 68), None, "NT", RELU),
+    "3 rows, stored downwards": column_by_column(product(F(3, 64), F(64, 68), None)),
+}  # fmt: skip
+ROWS = {  # of images, which tiles of cooperative matrices may hold for several taps at once
+    "whole": convolution(H(2, 32, 9, 31), H(140, 32, 3, 3)),
+    "narrow": convolution(H(40, 32, 7, 7), H(40, 32, 3, 3)),
+    "no border, odd filters": convolution(H(2, 16, 5, 33), H(21, 16, 3, 3), **POINT),
+    "dilated, groups, with gaps": convolution(
+        H(2, 32, 7, 20, strides=(5000, 150, 21, 1)), H(40, 16, 3, 3), Dilations=[1, 2], GroupCount=2
+    ),
+    "taps far apart": convolution(
+        H(1, 16, 3, 40), H(24, 16, 1, 3), Dilations=8, StartPadding=[0, 8], EndPadding=[0, 8]
+    ),
+    "more behind": convolution(
+        H(1, 16, 6, 19), H(20, 16, 2, 3), Strides=[2, 1], StartPadding=[1, 0], EndPadding=[0, 3]
+    ),
+    "two, more before": convolution(H(3, 16, 4, 23), H(20, 16, 1, 2), StartPadding=[0, 4], EndPadding=0),
+    "three dimensions, mirrored, activated": convolution(
+        H(1, 16, 3, 4, 17), H(20, 16, 2, 3, 3), Mode="CONVOLUTION", FusedActivation=RELU
+    ),
+    "channels last": channels_last(convolution(H(2, 32, 9, 31), H(72, 32, 3, 3))),
+    "in parts, channels last": channels_last(convolution(H(1, 128, 6, 31), H(36, 128, 3, 3))),
+}
+
+
+def byte_product(a: TensorDesc, b: TensorDesc, zeros: str = "", **given: Any) -> Any:
+    """A product; `zeros` has A and B for a zero point of each, a and b for one of each row and column."""
+    sizes = {"A": (1, 1), "B": (1, 1), "a": (a.Sizes[-2], 1), "b": (1, b.Sizes[-1])}
+    types = {"A": a.DataType, "B": b.DataType}
+    for letter in zeros:
+        given[f"{letter.upper()}ZeroPointTensor"] = TensorDesc(types[letter.upper()], sizes[letter])
+    is_quantized, kind = "OutputScaleTensor" in given, dmlops.MatrixMultiplyInteger
+    if "AScaleTensor" in given:
+        kind = dmlops.QuantizedLinearMatrixMultiply if is_quantized else dmlops.MatrixMultiplyIntegerToFloat
+    return kind(ATensor=a, BTensor=b, **given).infer()
+
+
+def byte_convolution(data: TensorDesc, weights: TensorDesc, zeros: str = "", **given: Any) -> Any:
+    """A convolution; `zeros` has I and F for a zero point of each factor, f for one of each filter, and q if
+    the output is quantized."""
+    dims, kind = len(data.Sizes) - 2, dmlops.ConvolutionInteger
+    one, filters = (1,) * (dims + 2), (1, weights.Sizes[0], *[1] * dims)
+    points = {
+        "I": ("Input", data.DataType, one), "F": ("Filter", weights.DataType, one),
+        "f": ("Filter", weights.DataType, filters), "q": ("Output", "UINT8", one),
+    }  # fmt: skip
+    for name, data_type, sizes in (points[letter] for letter in zeros):
+        given[f"{name}ZeroPointTensor"] = TensorDesc(data_type, sizes)
+    if "q" in zeros:
+        kind = dmlops.QuantizedLinearConvolution
+        given |= {"InputScaleTensor": F(*one), "FilterScaleTensor": F(*filters), "OutputScaleTensor": F(*one)}
+        given["BiasTensor"] = of("INT32", *filters)
+    given = {"GroupCount": 1, "DimensionCount": dims, **given, **lists_of(given, dims)}
+    return kind(InputTensor=data, FilterTensor=weights, **given).infer()
+
+
+SCALES = {"AScaleTensor": F(18, 1), "BScaleTensor": F(1, 1)}
+QUANTIZED = SCALES | {"OutputScaleTensor": F(1, 1), "OutputZeroPointTensor": U(1, 1)}
+BYTES = {
+    "packed": byte_product(U(2, 20, 24), S(2, 24, 136), "AB"),
+    "odd sizes": byte_product(S(1, 1, 19, 17), S(1, 1, 17, 131)),
+    "points of rows and columns": byte_product(U(3, 21, 300), U(3, 300, 30), "ab"),
+    "turned, with gaps": byte_product(
+        S(18, 30, strides=(1, 20)), U(30, 22, strides=(1, 64)), "aB",
+        OutputTensor=of("INT32", 18, 22, strides=(1, 19)),
+    ),
+    "one matrix for all": byte_product(S(3, 20, 16, strides=(0, 16, 1)), S(3, 16, 20), "Ab"),
+    "in parts": byte_product(U(5, 1030), S(1030, 12), "ab"),
+    "in parts, odd": byte_product(U(5, 2049), S(2049, 13), "ab"),
+    "to floats": byte_product(U(18, 20), S(20, 24), "ab", **SCALES, BiasTensor=F(18, 24)),
+    "to halves": byte_product(S(18, 33), S(33, 24), "B", AScaleTensor=H(1, 1), BScaleTensor=H(1, 24)),
+    "quantized": byte_product(U(18, 40), S(40, 28), "Ab", **QUANTIZED),
+    "quantized, odd": byte_product(U(18, 40), S(40, 27), "aB", **QUANTIZED),
+}  # fmt: skip
+LAYOUTS = {  # of lines of products: their numbers, their strides, and the elements of a vector
+    "whole vectors": ((36, 64), (64, 1), 16),
+    "vectors of four": ((36, 68), (68, 1), 4),
+    "lines side by side": ((36, 64), (1, 36), 4),
+    "odd lines": ((35, 67), (67, 1), 1),
+    "odd lines side by side": ((35, 67), (1, 35), 1),
+    "lines with gaps": ((20, 70), (300, 3), 1),
+}
+
+
+def laid_out(left: str, right: str, number: int) -> Any:
+    """Of one depth, and of types and zero points by number."""
+    (rows, one), (down, across), _ = LAYOUTS[left]
+    (columns, other), (along, beside), _ = LAYOUTS[right]
+    depth, kinds = one if one == other else 64, ((U, S), (S, S), (S, U), (U, U))[number % 4]
+    a = kinds[0](rows, depth, strides=(down, across))
+    return byte_product(a, kinds[1](depth, columns, strides=(beside, along)), ("", "Ab", "aB")[number % 3])
+
+
+BYTES |= {
+    f"{left} x {right}": laid_out(left, right, number)
+    for number, left in enumerate(LAYOUTS)
+    for right in (left, [*LAYOUTS][number - 1])
+}
+BYTE_WINDOWS = {
+    "whole places": byte_convolution(U(2, 16, 9, 10), S(20, 16, 3, 3), "If"),
+    "few channels": byte_convolution(U(1, 3, 11, 9), U(24, 3, 3, 5), "I", Strides=2),
+    "pixels": byte_convolution(S(2, 32, 6, 8), S(20, 32, 1, 1), **POINT),
+    "groups, dilated": byte_convolution(U(2, 24, 7, 7), U(32, 12, 3, 3), "IF", Dilations=2, GroupCount=2),
+    "a line": byte_convolution(U(2, 20, 40), S(24, 20, 5), "If"),
+    "a window, in parts": byte_convolution(S(1, 64, 6, 6), S(36, 64, 3, 3)),
+    "a window, in parts, odd": byte_convolution(U(1, 60, 7, 7), S(35, 60, 3, 3)),
+    "quantized window": byte_convolution(U(2, 16, 8, 8), S(20, 16, 3, 3), "Iq"),
+}

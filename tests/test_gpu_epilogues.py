@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,160 +32,120 @@ class Draw:
     def __init__(self, dtype: str) -> None:
         self.builder, self.dtype = dmlops.graph.Builder(), dtype
         self.arrays: dict[str, np.ndarray] = {}
+        self.inputs: dict[str, Any] = {}
 
     def __call__(self, *sizes: int) -> Any:
         name = f"x{len(self.arrays)}"
         self.arrays[name] = RANDOM.standard_normal(sizes).astype(self.dtype)
-        return self.builder.input(name, TensorDesc.of(self.arrays[name]))
+        self.inputs[name] = self.builder.input(name, TensorDesc.of(self.arrays[name]))
+        return self.inputs[name]
 
     def conv(self, x: Any, filters: Any, bias: Any = None, groups: int = 1, **options: Any) -> Any:
         around = [size // 2 for size in filters.tensor.Sizes[2:]]
         members = {"StartPadding": around, "EndPadding": around, "GroupCount": groups, **options}
         return self.builder.convolution(x, filters, bias, **members)
 
+    def gemm(self, rows: int, depth: int, columns: int, batch: int = 1) -> Any:
+        return self.builder.gemm(self(batch, 1, rows, depth), self(batch, 1, depth, columns))
 
-def residual(d: Draw) -> Any:
-    """A sum with another tensor."""
-    return d.builder.element_wise_add(d.builder.gemm(d(2, 1, 33, 24), d(2, 1, 24, 20)), d(2, 1, 33, 20))
+    def normalized(self, *sizes: int, axes: list[int]) -> Any:
+        members = {"UseMean": True, "UseVariance": True, "Epsilon": 1e-5}
+        return self.builder.mean_variance_normalization2(self(*sizes), Axes=axes, **members)
 
+    def batch_normalized(self, *sizes: int) -> Any:
+        """With statistics that are given."""
+        x, (mean, variance, *affine) = self(*sizes), (self(1, sizes[1], 1, 1) for _ in range(4))
+        self.arrays["x2"] = abs(self.arrays["x2"])
+        return self.builder.batch_normalization(x, mean, variance, *affine, Spatial=True, Epsilon=1e-5)
 
-def perceptron(d: Draw) -> Any:
-    """Biases and scales along a dimension, a function, and a residual after that, with other sizes."""
-    b, tokens = d.builder, (3, 11, 40)
-    x = seen(b.gemm(d(1, 1, 33, 24), d(1, 1, 24, 40)), tokens)
-    x = b.element_wise_tanh(b.element_wise_add(x, seen(d(40), tokens, (0, 0, 1))))
-    x = b.element_wise_multiply(x, seen(d(40), tokens, (0, 0, 1)))
-    return b.element_wise_add(seen(d(33, 40), tokens), x)
+    def like(self, tensor: TensorDesc, places: str = "") -> Any:
+        """An operand with a tensor's sizes. A digit for each dimension says which are innermost in memory, 1
+        before 2; along those with 0 it has stride 0."""
+        order = sorted((d for d, place in enumerate(places) if place != "0"), key=places.__getitem__)
+        strides, step = [0] * len(places), 1
+        for d in order:
+            strides[d], step = step, step * tensor.Sizes[d]
+        own = self(*([tensor.Sizes[d] for d in reversed(order)] or tensor.Sizes))
+        return seen(own, tensor.Sizes, tuple(strides)) if places else own
 
-
-def turned(d: Draw) -> Any:
-    """A factor with rows where the product has columns."""
-    factor = seen(d(40, 16), (1, 1, 16, 40), (0, 0, 1, 16))
-    return d.builder.element_wise_multiply(d.builder.gemm(d(1, 1, 16, 24), d(1, 1, 24, 40)), factor)
-
-
-def twice(d: Draw) -> Any:
-    """A result that several operators read."""
-    x = d.builder.gemm(d(1, 1, 16, 16), d(1, 1, 16, 16))
-    return d.builder.element_wise_multiply(d.builder.activation_sigmoid(x), x)
-
-
-def thin(d: Draw) -> Any:
-    """A matrix of one row."""
-    return d.builder.element_wise_subtract(d.builder.gemm(d(1, 1, 1, 512), d(1, 1, 512, 64)), d(1, 1, 1, 64))
-
-
-def deep(d: Draw) -> Any:
-    """Few sums of many products, which are split."""
-    return d.builder.element_wise_max(d.builder.gemm(d(1, 1, 32, 4096), d(1, 1, 4096, 32)), d(1, 1, 32, 32))
-
-
-def block(d: Draw) -> Any:
-    """A residual block: a convolution, a scale for each channel, a shortcut, and an activation."""
-    x = d(2, 8, 9, 10)
-    y = d.conv(x, d(8, 8, 3, 3), d(1, 8, 1, 1))
-    y = d.builder.element_wise_multiply(y, seen(d(8), (2, 8, 9, 10), (0, 1, 0, 0)))
-    return d.builder.activation_relu(d.builder.element_wise_add(y, x))
+    def epilogue(self, x: Any, steps: str) -> Any:
+        """Applies operators in sequence: `multiply 0100` to an operand that has only the second dimension,
+        `add x0` to an input of the graph, `as 2 8` after looking at other sizes. `gate` multiplies with a
+        function of the element. Operands are on either side."""
+        for number, (verb, *given) in enumerate(step.split() for step in steps.split(", ")):
+            if verb == "as":
+                x = seen(x, tuple(map(int, given)))
+            elif verb == "gate":
+                x = self.builder.element_wise_multiply(FUNCTIONS[given[0]](self.builder)(x), x)
+            elif verb in FUNCTIONS:
+                x = FUNCTIONS[verb](self.builder)(x)
+            else:
+                other = self.inputs.get("".join(given)) or self.like(x.tensor, *given)
+                pair = (other, x) if number % 2 else (x, other)
+                x = getattr(self.builder, f"element_wise_{verb}")(*pair)
+        return x
 
 
-def channels_last(d: Draw) -> Any:
-    """The output of a convolution is read with its channels innermost."""
-    y = seen(d.conv(d(2, 8, 6, 10), d(16, 8, 1, 1)), (2, 6, 10, 16), (960, 10, 1, 60))
-    return d.builder.element_wise_add(y, d(2, 6, 10, 16))
-
-
-def depthwise(d: Draw) -> Any:
-    """Each channel by itself."""
-    return d.builder.element_wise_add(d.conv(d(1, 16, 12, 12), d(16, 1, 3, 3), groups=16), d(1, 16, 12, 12))
-
-
-def transposed(d: Draw) -> Any:
-    """A convolution in phases."""
-    y = d.conv(d(1, 4, 7, 7), d(4, 4, 3, 3), Direction="BACKWARD", Strides=[2, 2])
-    return d.builder.element_wise_multiply(y, d(*y.tensor.Sizes))
-
-
-def normalized(d: Draw) -> Any:
-    """Rows, with another scale and bias for each column, and a residual."""
-    x, b = d(2, 3, 5, 40), d.builder
-    y = b.mean_variance_normalization2(x, Axes=[3], UseMean=True, UseVariance=True, Epsilon=1e-5)
-    y = b.element_wise_multiply(y, seen(d(40), (2, 3, 5, 40), (0, 0, 0, 1)))
-    y = b.element_wise_add(y, seen(d(2, 40), (2, 3, 5, 40), (40, 0, 0, 1)))
-    return b.element_wise_add(b.element_wise_erf(y), x)
-
-
-def group_normalized(d: Draw) -> Any:
-    """Large sets, and a result with other sizes."""
-    x = d(2, 4, 3, 1000)
-    y = d.builder.mean_variance_normalization2(x, Axes=[2, 3], UseMean=True, UseVariance=True, Epsilon=1e-5)
-    return d.builder.activation_swish(seen(y, (2, 12, 20, 50)), SigmoidInputScale=1)
-
-
-def groups_of_channels(d: Draw) -> Any:
-    """Scales and biases of channels, several of which are normalized together."""
-    x, b = d(2, 2, 1, 1024), d.builder
-    y = b.mean_variance_normalization2(x, Axes=[2, 3], UseMean=True, UseVariance=True, Epsilon=1e-5)
-    y = seen(y, (2, 8, 16, 16))
-    y = b.element_wise_multiply(y, seen(d(8), (2, 8, 16, 16), (0, 1, 0, 0)))
-    y = b.element_wise_add(y, seen(d(8), (2, 8, 16, 16), (0, 1, 0, 0)))
-    return b.element_wise_add(b.element_wise_multiply(b.element_wise_tanh(y), y), d(2, 8, 16, 16))
-
-
-def instances(d: Draw) -> Any:
-    """Statistics that are given, a residual and an activation."""
-    x, b = d(2, 8, 6, 7), d.builder
-    mean, variance, scale, bias = (d(1, 8, 1, 1) for _ in range(4))
-    d.arrays["x2"] = abs(d.arrays["x2"])
-    y = b.batch_normalization(x, mean, variance, scale, bias, Spatial=True, Epsilon=1e-5)
-    return b.activation_relu(b.element_wise_add(y, d(2, 8, 6, 7)))
-
-
-def softmax(d: Draw) -> Any:
-    """Each row times another tensor."""
-    y = d.builder.activation_softmax1(d(3, 7, 33), Axes=[2])
-    return d.builder.element_wise_multiply(y, d(3, 7, 33))
-
-
-def softmax_of_channels(d: Draw) -> Any:
-    """Rows side by side, each times its own factor."""
-    y = d.builder.activation_softmax1(d(2, 8, 16), Axes=[1])
-    y = d.builder.element_wise_multiply(y, seen(d(2, 16), (2, 8, 16), (16, 0, 1)))
-    return d.builder.element_wise_erf(y)
-
-
-def means(d: Draw) -> Any:
-    """One element of each row, and factors for some."""
-    y = d.builder.reduce(d(2, 6, 5, 64), Function="AVERAGE", Axes=[3])
-    y = d.builder.element_wise_multiply(y, seen(d(6), (2, 6, 5, 1), (0, 1, 0, 0)))
-    return d.builder.element_wise_erf(d.builder.element_wise_sqrt(d.builder.element_wise_abs(y)))
-
-
-def deep_sums(d: Draw) -> Any:
-    """Rows that are summed in parts."""
-    y = d.builder.reduce(d(1, 1, 2, 40000), Function="SUM_SQUARE", Axes=[3])
-    return d.builder.element_wise_subtract(y, d(1, 1, 2, 1))
-
-
-CASES = {
-    one.__name__: one
-    for one in (
-        residual, perceptron, turned, twice, thin, deep, block, channels_last, depthwise, transposed,
-        normalized, group_normalized, groups_of_channels, instances, softmax,
-        softmax_of_channels, means, deep_sums,
-    )
+FUNCTIONS = {
+    "tanh": lambda b: b.element_wise_tanh, "erf": lambda b: b.element_wise_erf,
+    "abs": lambda b: b.element_wise_abs, "sqrt": lambda b: b.element_wise_sqrt,
+    "relu": lambda b: b.activation_relu, "sigmoid": lambda b: b.activation_sigmoid,
+    "swish": lambda b: partial(b.activation_swish, SigmoidInputScale=1),
 }  # fmt: skip
+CASES: dict[str, tuple[Callable[[Draw], Any], str]] = {
+    "residual": (lambda d: d.gemm(33, 24, 20, batch=2), "add"),
+    "perceptron": (lambda d: d.gemm(33, 24, 40), "as 3 11 40, add 001, tanh, multiply 001, add"),
+    "factor with columns as rows": (lambda d: d.gemm(16, 24, 40), "multiply 0012"),
+    "read twice": (lambda d: d.gemm(16, 16, 16), "gate sigmoid"),
+    "one row": (lambda d: d.gemm(1, 512, 64), "subtract"),
+    "few and deep": (lambda d: d.gemm(32, 4096, 32), "max"),
+    "residual block": (
+        lambda d: d.conv(d(2, 8, 9, 10), d(8, 8, 3, 3), d(1, 8, 1, 1)), "multiply 0100, add x0, relu"
+    ),
+    "channels last": (
+        lambda d: seen(d.conv(d(2, 8, 6, 10), d(16, 8, 1, 1)), (2, 6, 10, 16), (960, 10, 1, 60)), "add"
+    ),
+    "depthwise": (lambda d: d.conv(d(1, 16, 12, 12), d(16, 1, 3, 3), groups=16), "add"),
+    "phases": (
+        lambda d: d.conv(d(1, 4, 7, 7), d(4, 4, 3, 3), Direction="BACKWARD", Strides=[2, 2]), "multiply"
+    ),
+    "rows": (lambda d: d.normalized(2, 3, 5, 40, axes=[3]), "multiply 0001, add 2001, erf, add x0"),
+    "large sets": (lambda d: d.normalized(2, 4, 3, 1000, axes=[2, 3]), "as 2 12 20 50, swish"),
+    "groups of channels": (
+        lambda d: d.normalized(2, 2, 1, 1024, axes=[2, 3]),
+        "as 2 8 16 16, multiply 0100, add 0100, gate tanh, add",
+    ),
+    "instances": (lambda d: d.batch_normalized(2, 8, 6, 7), "add, relu"),
+    "softmax": (lambda d: d.builder.activation_softmax1(d(3, 7, 33), Axes=[2]), "multiply"),
+    "softmax of channels": (
+        lambda d: d.builder.activation_softmax1(d(2, 8, 16), Axes=[1]), "multiply 201, erf"
+    ),
+    "means": (
+        lambda d: d.builder.reduce(d(2, 6, 5, 64), Function="AVERAGE", Axes=[3]),
+        "multiply 0100, abs, sqrt, erf",
+    ),
+    "sums in parts": (
+        lambda d: d.builder.reduce(d(1, 1, 2, 40000), Function="SUM_SQUARE", Axes=[3]), "subtract"
+    ),
+}  # fmt: skip
+WINDOWED = (lambda d: d.conv(d(1, 64, 24, 24), d(64, 64, 3, 3)), "add")  # with its products in parts
+
+
+def drawn(case: tuple[Callable[[Draw], Any], str], dtype: str) -> tuple[Any, dict[str, np.ndarray]]:
+    """A graph of what comes first and its epilogue, and arrays for its inputs."""
+    (make, steps), draw = case, Draw(dtype)
+    return draw.builder.build(z=draw.epilogue(make(draw), steps)), draw.arrays
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("name", CASES)
 def test_an_epilogue_computes_what_its_operators_do(device: Any, name: str, dtype: str) -> None:
-    draw = Draw(dtype)
-    graph = draw.builder.build(z=CASES[name](draw))
+    graph, arrays = drawn(CASES[name], dtype)
     with gpu.compile(graph, device) as fused, compile_graph(graph, device, keep=True) as apart:
         assert len(fused.program.nodes) == 1 < len(apart.program.nodes)
-        found = fused(draw.arrays)["z"]
-        np.testing.assert_array_equal(found, apart(draw.arrays)["z"])
-    right = reference.run(graph, draw.arrays)["z"]
+        found = fused(arrays)["z"]
+        np.testing.assert_array_equal(found, apart(arrays)["z"])
+    right = reference.run(graph, arrays)["z"]
     np.testing.assert_allclose(found, right, *((1e-4, 1e-4) if dtype == "float32" else (1e-2, 3e-2)))
 
 
@@ -196,15 +158,9 @@ def apart_from_matrices(found: Program) -> Program:
     return replace(found, shaders=tuple(shaders))
 
 
-def windowed(d: Draw) -> Any:
-    """A convolution by cooperative matrices, with its products in parts."""
-    return d.builder.element_wise_add(d.conv(d(1, 64, 24, 24), d(64, 64, 3, 3)), d(1, 64, 24, 24))
-
-
-@pytest.mark.parametrize("make", [residual, windowed])
-def test_cooperative_matrices_have_the_same_epilogues(device: Any, make: Any) -> None:
-    draw = Draw("float16")
-    graph = draw.builder.build(z=make(draw))
+@pytest.mark.parametrize("case", [CASES["residual"], WINDOWED], ids=["product", "window"])
+def test_cooperative_matrices_have_the_same_epilogues(device: Any, case: Any) -> None:
+    graph, arrays = drawn(case, "float16")
     fused, apart = (program(graph, device.alignment, FASTER, keep=keep) for keep in (False, True))
     assert len(fused.nodes) == 1 and any(("COOPERATIVE_MATRIX", 1) in one.defines for one in fused.shaders)
     for one in fused.shaders:
@@ -213,13 +169,12 @@ def test_cooperative_matrices_have_the_same_epilogues(device: Any, make: Any) ->
         Compiled(apart_from_matrices(fused), device) as first,
         Compiled(apart_from_matrices(apart), device) as second,
     ):
-        np.testing.assert_array_equal(first(draw.arrays)["z"], second(draw.arrays)["z"])
+        np.testing.assert_array_equal(first(arrays)["z"], second(arrays)["z"])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_epilogues_compile_for_direct3d(name: str) -> None:
-    draw = Draw("float16")
-    for one in program(draw.builder.build(z=CASES[name](draw)), 256).shaders:
+    for one in program(drawn(CASES[name], "float16")[0], 256).shaders:
         assert compiler.compile(writable(one.source), dict(one.defines), "dxil")
 
 

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
+import product_cases
 import test_attention as attention
-import test_cooperative_matrix as cooperative
 import test_gpu_resampling as resampling
-import test_schedules_bytes as of_bytes
 import test_schedules_contraction as contraction
-import test_schedules_skinny as skinny
 import test_schedules_sliding as sliding
 import test_schedules_sums as sums
 from c_plans import Library, expected
@@ -21,7 +19,7 @@ from dmlops import gpu
 from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
-from product_cases import convolution, of_many_images, product
+from product_cases import byte_product, convolution, of_many_images, product
 from recurrent_networks import made, network
 from spirv_modules import declared_memory, group_memory, instructions, validate
 from tensors import of
@@ -42,12 +40,9 @@ def products(kind: str, *sizes: tuple[int, int, int]) -> list[Any]:
 def bytes_of(*sizes: tuple[int, int, int]) -> list[Any]:
     """Products of bytes, with zero points of rows and columns; the right factor is contiguous along k."""
     return [
-        of_bytes.product(
-            "MatrixMultiplyInteger", of("UINT8", rows, depth),
-            of("INT8", depth, columns, strides=(1, depth)), "ab",
-        )
+        byte_product(of("UINT8", rows, depth), of("INT8", depth, columns, strides=(1, depth)), "ab")
         for rows, depth, columns in sizes
-    ]  # fmt: skip
+    ]
 
 
 def windows(kind: str, *sizes: tuple[int, int, int, int, int]) -> list[Any]:
@@ -79,35 +74,37 @@ def networks(kind: str, *sizes: tuple[int, int]) -> list[Any]:
     return [made(network("LSTM", batch, units, units, data_type=kind), "LSTM") for batch, units in sizes]
 
 
-WINDOWS = [*(contraction.WINDOWS | contraction.BACKWARD | contraction.FEW).values()]
+def of_more_images(cases: Mapping[str, Any]) -> list[Any]:
+    """The convolutions among them, of many images."""
+    return [of_many_images(desc) for desc in cases.values() if desc.OPERATOR == "CONVOLUTION"]
+
+
+OF_BYTES = product_cases.BYTES | product_cases.BYTE_WINDOWS
 LARGE = sliding.channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
-MANY = of_bytes.product("MatrixMultiplyInteger", of("INT8", 4096, 64), of("UINT8", 64, 4096), "aB")
+MANY = byte_product(of("INT8", 4096, 64), of("UINT8", 64, 4096), "aB")
 CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
     "attention": (attentions(), (NO_CAPABILITIES, HALVES)),
     "bytes": (
-        [
-            *of_bytes.CASES.values(),
-            *of_bytes.WINDOWS.values(),
-            *of_bytes.SLIDING.values(),
-            MANY,
-            of_bytes.LARGE,
-        ],
+        [*OF_BYTES.values(), MANY],
         (NO_CAPABILITIES, BYTES, DOTS, BYTES | DOTS),
     ),
     "contraction": (
-        [*(contraction.CASES | contraction.HALVES).values(), *WINDOWS, *map(of_many_images, WINDOWS)],
-        (NO_CAPABILITIES,),
+        [
+            *(one for _, one in contraction.PLANNED),
+            *contraction.CASES.values(),
+            *of_more_images(contraction.CASES),
+        ],
+        (NO_CAPABILITIES, HALVES),
     ),
     "cooperative matrices": (
         [
-            *cooperative.CASES.values(),
-            *map(of_many_images, cooperative.WINDOWS.values()),
+            *contraction.COOPERATIVE_CASES.values(),
+            *of_more_images(contraction.COOPERATIVE_CASES),
             *products("FLOAT16", *((size, size, size) for size in (1024, 2048, 4096))),
         ],
         (NO_CAPABILITIES, HALVES),
     ),
     "resampling": ([*resampling.CASES.values(), resampling.regions("MAX", 5, 7)[0]], (NO_CAPABILITIES,)),
-    "skinny": (list(skinny.CASES.values()), (NO_CAPABILITIES, HALVES)),
     "sliding": (
         [LARGE, *(desc for desc, _ in sliding.SLIDES.values())],
         (NO_CAPABILITIES,),
@@ -251,8 +248,8 @@ def test_groups_have_no_more_threads_and_memory_than_devices(
 
 NETWORKS = networks("FLOAT16", (12, 64), (32, 512), (32, 1024), (300, 512), (2000, 1024))
 VALID = {
-    **{f"bytes: {name}": (desc, BYTES | DOTS) for name, desc in (of_bytes.CASES | of_bytes.WINDOWS).items()},
-    **{f"halves: {name}": (desc, HALVES) for name, desc in cooperative.CASES.items()},
+    **{f"bytes: {name}": (desc, BYTES | DOTS) for name, desc in OF_BYTES.items()},
+    **{f"halves: {name}": (desc, HALVES) for name, desc in contraction.COOPERATIVE_CASES.items()},
     **{str(sizes): (attention.attention("FLOAT16", sizes), HALVES) for sizes in attention.SIZES["matrices"]},
     **{f"LSTM {number}": (desc, HALVES) for number, desc in enumerate(NETWORKS)},
 }

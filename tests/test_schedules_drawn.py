@@ -78,6 +78,9 @@ FORMS = {
         "in phases": Plans(12, {}, "PHASES_X"),
         "in loops over phases": Plans(6, {"sliding.SLIDING_UNROLLED": 0}, "PHASES_Y"),
     }),
+    "convolution of bytes": Form(("integer_convolutions",), "UNROLLED", {
+        name: plans for name, plans in SLIDING.items() if plans.wanted != "LEAD"
+    }),
     "separable": Form(("resampling",), "TILE_ROWS", {
         "as they are": Plans(20, {}),
         "in narrow tiles": Plans(8, {"separable.SEPARABLE_GROUPS": 1, "separable.SEPARABLE_COLUMNS": 5}),

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from dmlops import TensorDesc, gpu, make
-from dmlops.gpu.plans import sliding
 from gpu_device import device
 from gpu_results import check_results, inputs_of
 from product_cases import convolution
@@ -63,15 +62,3 @@ def test_averages_count_taps_whatever_is_between_or_after_them(
     )  # fmt: skip
     assert not desc.validate()
     check_results(device, desc, inputs_of(desc, 0.05))
-
-
-def in_blocks(monkeypatch: pytest.MonkeyPatch, unrolled: int, rows: int, columns: int, shares: int) -> None:
-    """Makes threads compute such blocks, if there are as many elements."""
-
-    def chosen(slide: sliding.Slide) -> sliding.Block:
-        return sliding.block_at(slide, min(unrolled, len(slide.axes)))._replace(shares=shares)
-
-    monkeypatch.setattr(sliding, "SLIDING_ROWS", rows)
-    monkeypatch.setattr(sliding, "SLIDING_COLUMNS", columns)
-    monkeypatch.setattr(sliding, "SLIDING_BUSY", 2**31 if rows == columns == 1 else 1)
-    monkeypatch.setattr(sliding, "block_of", chosen)
