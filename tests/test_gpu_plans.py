@@ -111,14 +111,14 @@ CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
     ),
     "sums": (
         [
-            *map(sums.described, sums.CASES),
+            *sums.CASES.values(),
             *networks("FLOAT32", *((batch, units) for batch in (1, 32, 100) for units in (512, 1024))),
         ],
         (NO_CAPABILITIES,),
     ),
     "sums of halves": (
         [
-            *(sums.described(name, sums.HALVES) for name in sums.HALVES),
+            *sums.HALVES.values(),
             *networks("FLOAT16", (32, 256), (32, 512), (32, 1024), (300, 512), (2000, 1024)),
         ],
         (HALVES,),

@@ -35,11 +35,10 @@ def resampling(small: TensorDesc, large: TensorDesc, scales: list[float] | None 
     return make.resample1(small, OutputTensor=large, **members)
 
 
-F, H, NEAREST = "FLOAT32", "FLOAT16", "NEAREST_NEIGHBOR"
+F, NEAREST = "FLOAT32", "NEAREST_NEIGHBOR"
 CASES = {
     "far apart": resampling(of(F, 2, 200), of(F, 2, 50), [1.0, 0.1]),
     "several tiles": resampling(of(F, 5, 35, 150), of(F, 5, 70, 300)),
-    "along all": resampling(of(H, 2, 3, 4, 5), of(H, 3, 4, 6, 7), [1.5, 1.3, 1.5, 1.4]),
     "channels moved": resampling(
         last(F, 2, 8, 5, 6), last(F, 2, 8, 10, 12), InputPixelOffsets=[0.5, 2.5, 0.5, 0.5]
     ),
@@ -55,7 +54,6 @@ CASES = {
     "antialiased, more planes than tables have": resampling(
         of(F, 300, 2, 3), of(F, 2, 2, 3), Antialiased=True
     ),
-    "back along all": resampling(of(F, 2, 3, 4, 5), of(F, 3, 4, 6, 7), [1.5, 1.3, 1.5, 1.4], back=True),
     "back from fewer": resampling(of(F, 3, 13, 9), of(F, 3, 5, 6), [1.0, 0.4, 0.7], back=True),
     "back, all at an edge": resampling(of(F, 2, 3), of(F, 2, 400), [1.0, 1.0], back=True),
     "back, no scale": resampling(of(F, 3, 8), of(F, 9, 8), [0.0, 1.0], back=True),

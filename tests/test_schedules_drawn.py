@@ -26,8 +26,8 @@ MOST_BYTES = 1 << 20  # of all tensors
 
 
 class Plans(NamedTuple):
-    """So many descriptions, planned with these numbers in place of the planners', if a macro is above 1
-    then."""
+    """The number of descriptions, which are planned with numbers in place of the planners', and the macro, if
+    any, that is to be above 1 then."""
 
     many: int
     numbers: Mapping[str, int]
@@ -43,9 +43,10 @@ class Form(NamedTuple):
 
     def descriptions(self, wanted: str = "") -> Iterator[Drawn]:
         """Those of all families that are small and have the form."""
-        for seed, family in ((seed, family) for seed in count() for family in self.families):
-            if self.has(described(family, seed), wanted):
-                yield drawn(family, seed)
+        for seed in count():
+            for family in self.families:
+                if self.has(described(family, seed), wanted):
+                    yield drawn(family, seed)
 
     def has(self, desc: Any, wanted: str) -> bool:
         """Whether a description is small and has the form, and the macro that is wanted is above 1."""
