@@ -8,7 +8,6 @@ without testing the others.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
@@ -49,15 +48,10 @@ class SparseSum(FastForm):
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> SparseSum | None:
-    """The sum of selected terms that one output of a definition amounts to."""
-    for output, value in defines.outputs.items():
-        if facts.members[output].count is None and not facts.may_be(output, "FLOAT64"):
-            with suppress(Unfit):
-                return _sparse_sum(output, value, facts)
-    return None
-
-
-def _sparse_sum(output: str, value: ir.Expr, facts: TensorFacts) -> SparseSum:
+    """The sum of selected terms that the first output of a definition amounts to."""
+    output, value = next(iter(defines.outputs.items()))
+    if facts.members[output].count is not None or facts.may_be(output, "FLOAT64"):
+        return None
     folds = list(filter(ir.is_fold, ir.walk(value)))
     found = fit(_SUM, folds[0] if len(folds) == 1 else None)
     of_term: dict[ir.Expr, ir.Expr] = {
