@@ -1634,7 +1634,7 @@ DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -4157,53 +4157,45 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
 }
 
 /* The candidates that contain several taps, each with 16 channels. */
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows, dmlops_plan_Tile_12* result) {
+    int is_low = rows <= 64;
     result->count = 0;
     dmlops_plan_Tile made_1;
-    made_1.rows = 64;
+    made_1.rows = 128;
     made_1.columns = 256;
     made_1.depth = 16;
-    made_1.wave_rows = 32;
+    made_1.wave_rows = 64;
     made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 23;
+    made_1.resident = 1;
+    made_1.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
-    made_2.rows = 128;
-    made_2.columns = 256;
+    made_2.rows = 64;
+    made_2.columns = is_low ? 256 : 128;
     made_2.depth = 16;
-    made_2.wave_rows = 64;
+    made_2.wave_rows = 32;
     made_2.wave_columns = 64;
-    made_2.resident = 1;
-    made_2.efficiency = 100;
+    made_2.resident = is_low ? 2 : 4;
+    made_2.efficiency = 22;
     DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 128;
+    made_3.rows = 32;
+    made_3.columns = 256;
     made_3.depth = 16;
     made_3.wave_rows = 32;
-    made_3.wave_columns = 64;
-    made_3.resident = 4;
-    made_3.efficiency = 19;
+    made_3.wave_columns = 32;
+    made_3.resident = 2;
+    made_3.efficiency = 18;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
-    made_4.rows = 32;
+    made_4.rows = 16;
     made_4.columns = 256;
     made_4.depth = 16;
-    made_4.wave_rows = 32;
+    made_4.wave_rows = 16;
     made_4.wave_columns = 32;
-    made_4.resident = 2;
-    made_4.efficiency = 18;
+    made_4.resident = 3;
+    made_4.efficiency = 12;
     DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 256;
-    made_5.depth = 16;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
-    made_5.resident = 3;
-    made_5.efficiency = 12;
-    DMLOPS_APPEND(planning, result, made_5);
     return;
 }
 
@@ -4264,7 +4256,7 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     dmlops_plan_choose_tile(planning, &found, &tiles, &backend->rates, 1, &chosen);
     if ((vector == 8) && (several.taps > 1)) {
         dmlops_plan_Tile_12 made_8;
-        dmlops_plan_row_tiles(planning, &made_8);
+        dmlops_plan_row_tiles(planning, found.rows, &made_8);
         dmlops_plan_Choice other;
         dmlops_plan_choose_tile(planning, &several, &made_8, &backend->rates, 1, &other);
         if (other.time < chosen.time) {
