@@ -1289,10 +1289,20 @@ struct Step
     uint channel;
 };
 
-Step StepAt(uint tap, uint channel)
+// That of a product in a tile that begins at `begin`. With WHOLE_TAPS, consecutive tiles go through the taps over the
+// same slice of channels, so that what one tile reads is still cached for the next.
+Step StepOf(uint begin, uint product)
 {
+#if WHOLE_TAPS
+    const uint slice = begin / TILE_DEPTH / max(phaseTaps, 1);
+    uint tap = begin / TILE_DEPTH - slice * phaseTaps;
     Step step;
-    step.channel = channel;
+    step.channel = slice * TILE_DEPTH + product - begin;
+#else
+    uint tap = product / channels;
+    Step step;
+    step.channel = product - tap * channels;
+#endif
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
@@ -1314,6 +1324,14 @@ uint GoToNextTap(inout Step step, uint carry)
         step.tap[d] = carry != 0 ? 0 : step.tap[d];
     }
     return carry;
+}
+
+// The next tile's step: the next taps, or the first ones for the next slice of channels
+Step AfterTile(Step step)
+{
+    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
+    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
+    return step;
 }
 
 // So many products on, at most all channels of a tap
@@ -1339,20 +1357,6 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
         offset += (uint)position * windowAxes[d].stride;
     }
     return offset;
-}
-
-// The tap and the channel of a product in a tile that begins at `begin`. With WHOLE_TAPS, consecutive tiles go through
-// the taps over the same slice of channels, so that what one tile reads is still cached for the next.
-uint2 StepOf(uint begin, uint product)
-{
-#if WHOLE_TAPS
-    const uint tile = begin / TILE_DEPTH;
-    const uint slice = tile / max(phaseTaps, 1);
-    return uint2(tile - slice * phaseTaps, slice * TILE_DEPTH + product - begin);
-#else
-    const uint tap = product / channels;
-    return uint2(tap, product - tap * channels);
-#endif
 }
 
 // The left factor's offset for a product
@@ -1490,8 +1494,7 @@ void PackLeft(uint item)
         return;
     EnterPhase(number);
     const uint base = leftFirst + phaseGroup * leftMatrixStep + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    const uint2 position = StepOf(first - first % TILE_DEPTH, first);
-    Step at = StepAt(position.x, position.y);
+    Step at = StepOf(first - first % TILE_DEPTH, first);
     uint4 words = 0;
     [unroll]
     for (uint e = 0; e < PACK_VECTOR; e++)
@@ -1509,6 +1512,8 @@ void Pack(uint item) { PackLeft(item); }
 // some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
 static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
 static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
+static uint nonFinite = 0;  // where bits 15 or 31 are set, infinities or NaN were met
+
 // The line and the k, both within the tile, at which a thread's i-th load of a factor starts: so many elements of a
 // unit, where lines have `across` adjacent ones
 uint2 LoadPosition(bool isAlong, uint across, uint unit, uint elements, uint thread, uint i)
@@ -1587,7 +1592,6 @@ static uint lane;  // the thread in its wave
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
 static const uint matrixProducts = 16;  // k of one matrix multiplication
-static const uint wavesDeep = 1, waveDeep = 0;
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 // After the k-loop, shared memory holds sums of each wave: 16 rows of `sumColumns` columns, in lines padded to avoid
 // bank conflicts: columns if sumsDown is 4, else rows. Sums that are stored one by one come from a matrix at a time:
@@ -1610,13 +1614,12 @@ uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
 #define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
-// Accumulates a tile's products for a wave. `wavesDeep` waves that share sums take turns along k.
+// Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
     // Drivers unroll this.
-    for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
+    for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
-        const uint k = turn + waveDeep * matrixProducts;
         const uint column = waveLeft + k / TILE_DEPTH * (uint)windowAxes[WINDOW_RANK - 1].tap;
         const uint inTap = k % TILE_DEPTH;
         LeftMatrix a[totalsDown];
@@ -1754,7 +1757,6 @@ struct MatrixReader
 {
     uint base;  // the matrix's offset
     uint first;  // the tile's first row or column
-    uint nonFinite;  // infinities and NaN set bit 15 or 31
 };
 
 #if !PACKED
@@ -1783,7 +1785,7 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
+void PutLeft(uint thread, LeftVector next[leftLoads])
 {
     [unroll]
     for (uint i = 0; i < leftEach; i++)
@@ -1803,23 +1805,19 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
 #else
             words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
 #endif
-            reader.nonFinite |= (words[word] & 0x7c007c00) + 0x04000400;
+            nonFinite |= (words[word] & 0x7c007c00) + 0x04000400;
         }
         if (isThere)
             StoreShared(tiles[LeftIndex(position.x, position.y)], words, NON_PRIVATE);
 
 #else
         const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
-        uint e;
-        [unroll]
-        for (e = 0; e < LEFT_VECTOR; e++)
-            reader.nonFinite |= (asuint(elements[e]) & 0x7f800000) + 0x00800000;
         if (isThere)
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
             leftTile[position.y * leftPitch + position.x / 4] = elements;
 #else
             [unroll]
-            for (e = 0; e < LEFT_VECTOR; e++)
+            for (uint e = 0; e < LEFT_VECTOR; e++)
             {
                 const uint across = position.x + (LEFT_ALONG ? 0 : e), k = position.y + (LEFT_ALONG ? e : 0);
                 leftTile[k * leftPitch + across / 4][across % 4] = elements[e];
@@ -1829,19 +1827,9 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
     }
 }
 
-// The next tile's step: the next taps, or the first ones for the next slice of channels
-Step AfterTile(Step step)
-{
-    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
-    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
-    return step;
-}
-
 // What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
 // several columns; else elements of one column, or vectors of adjacent ones. All are zero outside.
 static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
-// Products from a load of a thread to its next of the same columns
-static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * rightUnit / TILE_COLUMNS;
 
 struct RightReader
 {
@@ -1855,51 +1843,38 @@ RightReader OpenRight(uint number, uint first, uint thread, uint begin)
     [unroll]
     for (uint i = 0; i < rightPixels; i++)
         reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
-    const uint2 at = StepOf(begin, begin);
-    reader.step = StepAt(at.x, at.y);
+    reader.step = StepOf(begin, begin);
     return reader;
 }
 
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
-    [unroll]
-    for (uint p = 0; p < rightPixels; p++)
-    {
-        const uint first = RightPosition(thread, p).y;
+    const uint first = RightPosition(thread, 0).y;
 #if WHOLE_TAPS
-        Step step = reader.step;
-        step.channel += first;
-#else
-        const uint2 at = StepOf(product + first, product + first);
-        Step step = StepAt(at.x, at.y);
-#endif
-        uint offset;
-        bool isInside;
-        [unroll]
-        for (uint i = 0; i < rightLoads / rightPixels; i++)
-        {
-            if (i * rightDistance % TAP_PRODUCTS == 0)
-            {
-                offset = Reached(reader.pixels[p], step, isInside);
-                isInside = isInside && product + first + i * rightDistance < end;
-#if !WHOLE_TAPS
-                [unroll]
-                for (uint n = 0; n < rightDistance; n += TAP_PRODUCTS)
-                    step = After(step, TAP_PRODUCTS);
-#endif
-            }
-            RightVector loaded = 0;  // channels of one tap are a constant stride apart
-            if (isInside)
-                loaded = inputTensor[(offset + i * rightDistance % TAP_PRODUCTS * rightDepthStep) / RIGHT_VECTOR];
-            next[i * rightPixels + p] = loaded;
-        }
-    }
-#if WHOLE_TAPS
+    Step own = reader.step;
+    own.channel += first;
     reader.step = AfterTile(reader.step);
+#else
+    const Step own = StepOf(product + first, product + first);
 #endif
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint apart = RightPosition(0, i).y, inTap = apart % TAP_PRODUCTS;
+        Step step = own;
+        [unroll]
+        for (uint n = 0; n < apart - inTap; n += TAP_PRODUCTS)
+            step = After(step, TAP_PRODUCTS);
+        const bool isThere = product + first + apart - inTap < end;
+        bool isInside;
+        const uint offset = Reached(reader.pixels[i % rightPixels], step, isInside) + inTap * rightDepthStep;
+        next[i] = (RightVector)0;
+        if (isThere && isInside)
+            next[i] = inputTensor[offset / RIGHT_VECTOR];
+    }
 }
 
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+void PutRight(uint thread, RightVector next[rightLoads])
 {
     [unroll]
     for (uint i = 0; i < rightEach; i++)
@@ -1925,13 +1900,12 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 
 #else
         const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
-        uint e;
         if (isThere)
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
             rightTile[position.y * rightPitch + position.x / 4] = elements;
 #else
             [unroll]
-            for (e = 0; e < RIGHT_VECTOR; e++)
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
             {
                 const uint across = position.x + (RIGHT_ALONG ? 0 : e), k = position.y + (RIGHT_ALONG ? e : 0);
                 rightTile[k * rightPitch + across / 4][across % 4] = elements[e];
@@ -1974,10 +1948,10 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
     [loop]
     while (product < end)
     {
-        const uint2 step = StepOf(product, product);
-        const uint last = min(end, WHOLE_TAPS ? product + TILE_DEPTH : product + channels - step.y);
+        const Step step = StepOf(product, product);
+        const uint last = min(end, WHOLE_TAPS ? product + TILE_DEPTH : product + channels - step.channel);
         bool isInside;
-        uint at = Reached(pixel, StepAt(step.x, step.y), isInside);
+        uint at = Reached(pixel, step, isInside);
         [loop]
         for (; product < last && isInside; product++, at += rightDepthStep)
             total = mad(LeftAt(base + product), RightAt(at), total);
@@ -2008,19 +1982,16 @@ void Contract(uint item, uint thread)
 #endif
     if (item >= walk[0].size * matrices * parts)
         return;
-    // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
-    // fill up while they are cached.
-    const Dimension inner = walk[PHASED], outer = walk[1 - PHASED];
-    const uint above = DivideBySize(item, inner), least = item - above * inner.size;
-    const uint part = SPLIT_K ? DivideBySize(above, outer) : 0, next = above - part * outer.size;
-    const uint tile = PHASED ? next : least, number = PHASED ? least : next;
+    // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
+    // output, whose cache lines fill up while they are cached.
+    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
 
     const uint down = DivideBySize(tile, walk[2]);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     EnterPhase(number);
     const uint leftBase = leftFirst + number * leftMatrixStep;
-
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
     SumMatrix totals[totalsDown][totalsAcross];
@@ -2033,7 +2004,7 @@ void Contract(uint item, uint thread)
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
-    MatrixReader leftReader = { leftBase, top, 0 };
+    MatrixReader leftReader = { leftBase, top };
     RightReader rightReader = OpenRight(number, left, thread, begin);
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
     RightVector Ahead(nextRight, AHEAD)[rightLoads];
@@ -2044,8 +2015,8 @@ void Contract(uint item, uint thread)
         FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, Ahead(nextLeft, ahead));
         FetchRight(thread, rightReader, begin + ahead * stepDepth, end, Ahead(nextRight, ahead));
     }
-    PutLeft(thread, Ahead(nextLeft, 0), leftReader);
-    PutRight(thread, Ahead(nextRight, 0), rightReader);
+    PutLeft(thread, Ahead(nextLeft, 0));
+    PutRight(thread, Ahead(nextRight, 0));
     GroupBarrier();
     [loop]
     for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
@@ -2059,8 +2030,8 @@ void Contract(uint item, uint thread)
             if (ahead + 1 < AHEAD || product < end)
             {
                 GroupBarrier();
-                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD), leftReader);
-                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD), rightReader);
+                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD));
+                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD));
                 GroupBarrier();
             }
         }
@@ -2068,12 +2039,20 @@ void Contract(uint item, uint thread)
             break;
     }
 #if PACKED
-    // Taps outside contribute nothing, but they are multiplied as zeros, and 0 times infinity is NaN: tiles whose left
-    // factor has infinities or NaN are recomputed, product by product.
+    // Taps outside contribute nothing, but they are multiplied as zeros, and 0 times infinity is NaN: tiles with such
+    // sums are recomputed, product by product. Sums of cooperative matrices cannot be seen here, so the left factor
+    // decides.
+#if !COOPERATIVE_MATRIX
+    [unroll]
+    for (i = 0; i < totalsDown; i++)
+        [unroll]
+        for (j = 0; j < totalsAcross; j++)
+            nonFinite |= any((asuint(totals[i][j]) & 0x7fffffff) > 0x7f800000) ? 0x80000000 : 0;
+#endif
     if (thread == 0)
         metNonFinite = 0;
     GroupMemoryBarrierWithGroupSync();
-    if (leftReader.nonFinite & 0x80008000)
+    if (nonFinite & 0x80008000)
         InterlockedOr(metNonFinite, 1);
     GroupMemoryBarrierWithGroupSync();
     if (metNonFinite != 0)

@@ -913,7 +913,6 @@ static uint lane;  // the thread in its wave
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
 static const uint matrixProducts = 16;  // k of one matrix multiplication
-static const uint wavesDeep = 1, waveDeep = 0;
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 // After the k-loop, shared memory holds sums of each wave: 16 rows of `sumColumns` columns, in lines padded to avoid
 // bank conflicts: columns if sumsDown is 4, else rows. Sums that are stored one by one come from a matrix at a time:
@@ -936,13 +935,12 @@ uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
 #define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
-// Accumulates a tile's products for a wave. `wavesDeep` waves that share sums take turns along k.
+// Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
     // Drivers unroll this.
-    for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
+    for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
-        const uint k = turn + waveDeep * matrixProducts;
         const uint column = waveLeft, inTap = k;
         LeftMatrix a[totalsDown];
         uint i;
@@ -1109,7 +1107,7 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
+void PutLeft(uint thread, LeftVector next[leftLoads])
 {
     [unroll]
     for (uint i = 0; i < leftEach; i++)
@@ -1135,13 +1133,12 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
 
 #else
         const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
-        uint e;
         if (isThere)
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
             leftTile[position.y * leftPitch + position.x / 4] = elements;
 #else
             [unroll]
-            for (e = 0; e < LEFT_VECTOR; e++)
+            for (uint e = 0; e < LEFT_VECTOR; e++)
             {
                 const uint across = position.x + (LEFT_ALONG ? 0 : e), k = position.y + (LEFT_ALONG ? e : 0);
                 leftTile[k * leftPitch + across / 4][across % 4] = elements[e];
@@ -1176,7 +1173,7 @@ void FetchRight(uint thread, MatrixReader reader, uint product, uint end, out Ri
     }
 }
 
-void PutRight(uint thread, RightVector next[rightLoads], inout MatrixReader reader)
+void PutRight(uint thread, RightVector next[rightLoads])
 {
     [unroll]
     for (uint i = 0; i < rightEach; i++)
@@ -1202,13 +1199,12 @@ void PutRight(uint thread, RightVector next[rightLoads], inout MatrixReader read
 
 #else
         const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
-        uint e;
         if (isThere)
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
             rightTile[position.y * rightPitch + position.x / 4] = elements;
 #else
             [unroll]
-            for (e = 0; e < RIGHT_VECTOR; e++)
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
             {
                 const uint across = position.x + (RIGHT_ALONG ? 0 : e), k = position.y + (RIGHT_ALONG ? e : 0);
                 rightTile[k * rightPitch + across / 4][across % 4] = elements[e];
@@ -1239,15 +1235,16 @@ void Contract(uint item, uint thread)
 #endif
     if (item >= walk[0].size * matrices * parts)
         return;
-    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
+    // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
+    // output, whose cache lines fill up while they are cached.
+    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
 
     const uint down = DivideBySize(tile, walk[2]);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
     const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
-
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
     SumMatrix totals[totalsDown][totalsAcross];
@@ -1271,8 +1268,8 @@ void Contract(uint item, uint thread)
         FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, Ahead(nextLeft, ahead));
         FetchRight(thread, rightReader, begin + ahead * stepDepth, end, Ahead(nextRight, ahead));
     }
-    PutLeft(thread, Ahead(nextLeft, 0), leftReader);
-    PutRight(thread, Ahead(nextRight, 0), rightReader);
+    PutLeft(thread, Ahead(nextLeft, 0));
+    PutRight(thread, Ahead(nextRight, 0));
     GroupBarrier();
     [loop]
     for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
@@ -1286,8 +1283,8 @@ void Contract(uint item, uint thread)
             if (ahead + 1 < AHEAD || product < end)
             {
                 GroupBarrier();
-                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD), leftReader);
-                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD), rightReader);
+                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD));
+                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD));
                 GroupBarrier();
             }
         }

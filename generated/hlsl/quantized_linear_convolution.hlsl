@@ -1284,7 +1284,8 @@ Pixel PixelOf(uint number, uint x)
     const List at = PositionOf(number, 0, x);
     Pixel pixel;
     pixel.isThere = x < matrixColumns && (TAPS_AT_ONCE > 1 || IsThere(at));
-    pixel.base = (uint)at.entries[0] * (uint)rightSteps[0].x + phaseGroup * channels * rightDepthStep;
+    pixel.base = leftFirst + matrices * leftMatrixStep + (uint)at.entries[0] * (uint)rightSteps[0].x
+        + phaseGroup * channels * rightDepthStep;
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
     {
@@ -1303,10 +1304,20 @@ struct Step
     uint channel;
 };
 
-Step StepAt(uint tap, uint channel)
+// That of a product in a tile that begins at `begin`. With WHOLE_TAPS, consecutive tiles go through the taps over the
+// same slice of channels, so that what one tile reads is still cached for the next.
+Step StepOf(uint begin, uint product)
 {
+#if WHOLE_TAPS
+    const uint slice = begin / TILE_DEPTH / max(phaseTaps, 1);
+    uint tap = begin / TILE_DEPTH - slice * phaseTaps;
     Step step;
-    step.channel = channel;
+    step.channel = slice * TILE_DEPTH + product - begin;
+#else
+    uint tap = product / channels;
+    Step step;
+    step.channel = product - tap * channels;
+#endif
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
@@ -1328,6 +1339,14 @@ uint GoToNextTap(inout Step step, uint carry)
         step.tap[d] = carry != 0 ? 0 : step.tap[d];
     }
     return carry;
+}
+
+// The next tile's step: the next taps, or the first ones for the next slice of channels
+Step AfterTile(Step step)
+{
+    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
+    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
+    return step;
 }
 
 // So many products on, at most all channels of a tap
@@ -1353,20 +1372,6 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
         offset += (uint)position * windowAxes[d].stride;
     }
     return offset;
-}
-
-// The tap and the channel of a product in a tile that begins at `begin`. With WHOLE_TAPS, consecutive tiles go through
-// the taps over the same slice of channels, so that what one tile reads is still cached for the next.
-uint2 StepOf(uint begin, uint product)
-{
-#if WHOLE_TAPS
-    const uint tile = begin / TILE_DEPTH;
-    const uint slice = tile / max(phaseTaps, 1);
-    return uint2(tile - slice * phaseTaps, slice * TILE_DEPTH + product - begin);
-#else
-    const uint tap = product / channels;
-    return uint2(tap, product - tap * channels);
-#endif
 }
 
 // The left factor's offset for a product
@@ -1499,8 +1504,7 @@ void PackLeft(uint item)
         return;
     EnterPhase(number);
     const uint base = leftFirst + phaseGroup * leftMatrixStep + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    const uint2 position = StepOf(first - first % TILE_DEPTH, first);
-    Step at = StepAt(position.x, position.y);
+    Step at = StepOf(first - first % TILE_DEPTH, first);
     uint4 words = 0;
     [unroll]
     for (uint e = 0; e < PACK_VECTOR; e++)
@@ -1664,7 +1668,6 @@ static uint lane;  // the thread in its wave
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
 static const uint matrixProducts = 32;  // k of one matrix multiplication
-static const uint wavesDeep = 1, waveDeep = 0;
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 // After the k-loop, shared memory holds sums of each wave: 16 rows of `sumColumns` columns, in lines padded to avoid
 // bank conflicts: columns if sumsDown is 4, else rows. Sums that are stored one by one come from a matrix at a time:
@@ -1739,13 +1742,12 @@ int4 WithoutZeroPoints(Four four, uint part, uint y, uint down, uint across, int
 }
 
 #if COOPERATIVE_MATRIX
-// Accumulates a tile's products for a wave. `wavesDeep` waves that share sums take turns along k.
+// Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
     // Drivers unroll this.
-    for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
+    for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
-        const uint k = turn + waveDeep * matrixProducts;
         const uint column = waveLeft + k / TILE_DEPTH * (uint)windowAxes[WINDOW_RANK - 1].tap;
         const uint inTap = k % TILE_DEPTH;
         LeftMatrix a[totalsDown];
@@ -1897,7 +1899,7 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
+void PutLeft(uint thread, LeftVector next[leftLoads])
 {
     [unroll]
     for (uint i = 0; i < leftEach; i++)
@@ -1941,19 +1943,9 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout MatrixReader reader)
     }
 }
 
-// The next tile's step: the next taps, or the first ones for the next slice of channels
-Step AfterTile(Step step)
-{
-    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
-    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
-    return step;
-}
-
 // What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
 // several columns; else elements of one column, or vectors of adjacent ones. All are the zero point outside.
 static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
-// Products from a load of a thread to its next of the same columns
-static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * rightUnit / TILE_COLUMNS;
 
 struct RightReader
 {
@@ -1968,53 +1960,39 @@ RightReader OpenRight(uint number, uint first, uint thread, uint begin)
     [unroll]
     for (uint i = 0; i < rightPixels; i++)
         reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
-    const uint2 at = StepOf(begin, begin);
-    reader.step = StepAt(at.x, at.y);
+    reader.step = StepOf(begin, begin);
     reader.outside = ((uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff) * 0x01010101;
     return reader;
 }
 
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
-    const uint packedFirst = leftFirst + matrices * leftMatrixStep;  // behind the left factor
-    [unroll]
-    for (uint p = 0; p < rightPixels; p++)
-    {
-        const uint first = RightPosition(thread, p).y;
+    const uint first = RightPosition(thread, 0).y;
 #if WHOLE_TAPS
-        Step step = reader.step;
-        step.channel += first;
-#else
-        const uint2 at = StepOf(product + first, product + first);
-        Step step = StepAt(at.x, at.y);
-#endif
-        uint offset;
-        bool isInside;
-        [unroll]
-        for (uint i = 0; i < rightLoads / rightPixels; i++)
-        {
-            if (i * rightDistance % TAP_PRODUCTS == 0)
-            {
-                offset = Reached(reader.pixels[p], step, isInside);
-                isInside = isInside && product + first + i * rightDistance < end;
-#if !WHOLE_TAPS
-                [unroll]
-                for (uint n = 0; n < rightDistance; n += TAP_PRODUCTS)
-                    step = After(step, TAP_PRODUCTS);
-#endif
-            }
-            RightVector loaded = (RightVector)(product + first < end ? reader.outside : rightSigns);
-            if (isInside)
-                loaded = scratch[(packedFirst + offset) / 16];
-            next[i * rightPixels + p] = loaded;
-        }
-    }
-#if WHOLE_TAPS
+    Step own = reader.step;
+    own.channel += first;
     reader.step = AfterTile(reader.step);
+#else
+    const Step own = StepOf(product + first, product + first);
 #endif
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint apart = RightPosition(0, i).y, inTap = apart % TAP_PRODUCTS;
+        Step step = own;
+        [unroll]
+        for (uint n = 0; n < apart - inTap; n += TAP_PRODUCTS)
+            step = After(step, TAP_PRODUCTS);
+        const bool isThere = product + first + apart - inTap < end;
+        bool isInside;
+        const uint offset = Reached(reader.pixels[i % rightPixels], step, isInside) + inTap * rightDepthStep;
+        next[i] = (RightVector)(isThere ? reader.outside : rightSigns);
+        if (isThere && isInside)
+            next[i] = scratch[offset / 16];
+    }
 }
 
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+void PutRight(uint thread, RightVector next[rightLoads])
 {
     [unroll]
     for (uint i = 0; i < rightEach; i++)
@@ -2079,19 +2057,16 @@ void Contract(uint item, uint thread)
 #endif
     if (item >= walk[0].size * matrices * parts)
         return;
-    // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
-    // fill up while they are cached.
-    const Dimension inner = walk[PHASED], outer = walk[1 - PHASED];
-    const uint above = DivideBySize(item, inner), least = item - above * inner.size;
-    const uint part = SPLIT_K ? DivideBySize(above, outer) : 0, next = above - part * outer.size;
-    const uint tile = PHASED ? next : least, number = PHASED ? least : next;
+    // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
+    // output, whose cache lines fill up while they are cached.
+    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
 
     const uint down = DivideBySize(tile, walk[2]);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     EnterPhase(number);
     const uint leftBase = leftFirst + number * leftMatrixStep;
-
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
     SumMatrix totals[totalsDown][totalsAcross];
@@ -2119,8 +2094,8 @@ void Contract(uint item, uint thread)
         FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, Ahead(nextLeft, ahead));
         FetchRight(thread, rightReader, begin + ahead * stepDepth, end, Ahead(nextRight, ahead));
     }
-    PutLeft(thread, Ahead(nextLeft, 0), leftReader);
-    PutRight(thread, Ahead(nextRight, 0), rightReader);
+    PutLeft(thread, Ahead(nextLeft, 0));
+    PutRight(thread, Ahead(nextRight, 0));
     GroupBarrier();
     [loop]
     for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
@@ -2135,8 +2110,8 @@ void Contract(uint item, uint thread)
             if (ahead + 1 < AHEAD || product < end)
             {
                 GroupBarrier();
-                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD), leftReader);
-                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD), rightReader);
+                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD));
+                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD));
                 GroupBarrier();
             }
         }

@@ -43,7 +43,7 @@ from .scratch import space_of
 from .separable import define_separable
 from .sliding import plan_pooling
 from .sparse_sum import BLOCK_WORDS, SPARSE_SUM_ELEMENTS, table_of_terms
-from .sums import define_sums
+from .sums import SumsTile, define_sums
 from .tensors import are_native, check_span, is_double
 
 DEFINITION_THREADS = 256  # NVIDIA H200: 32 at 0.17 to 1.0, 64 at 0.33 to 1.0, 128 at 0.63 to 1.02
@@ -115,10 +115,9 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     chosen = select_passes(out, op, shader)
     if len(chosen.passes) == 0:
         return
-    copied, groups = 0, 0
+    copied = 0
     for tile in chosen.tiles:
         copied = copied | tile.copied
-        groups = max(groups, tile.groups)
     space = space_of(op, shader, chosen.wanted, copied)
     words = space.words
     if chosen.attends:
@@ -127,7 +126,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     first_of_table = words
     words += BLOCK_WORDS * element_count(table)
     first_of_counters = words
-    words += ceil_div(groups * len(shader.sums), 4) * 4  # in which they count the steps of a recurrence
+    words += counters_of_steps(shader, chosen)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
@@ -160,6 +159,16 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     )
 
 
+def counters_of_steps(shader: DefinitionShader, chosen: PassSelection) -> int:
+    """The words of scratch in which the groups of sums count the steps of a recurrence, one for each pass."""
+    groups = 0
+    for place, one in enumerate(chosen.passes):
+        if one.is_along:
+            threads = chosen.tiles[place].threads
+            groups = max(groups, threads.threads // max(threads.in_group, 1))
+    return ceil_div(groups * len(shader.sums), 4) * 4
+
+
 def dispatch_passes(
     out: Planning, op: Definition, shader: DefinitionShader, chosen: PassSelection, known: CommonConstants
 ) -> None:
@@ -181,14 +190,14 @@ def dispatch_passes(
             for item in range(place, end):
                 one = chosen.passes[item]
                 read = one.reads
-                if one.is_along and item < len(chosen.tiles):
+                if one.is_along and chosen.tiles[item].rows > 0:
                     # The first step of sums reads none, later ones also the count of steps, which is written
                     # along with tensors.
                     read = 0 if step == 0 else one.reads | one.writes
                 waits = read & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
-                dispatch_defined(out, op, shader, chosen, known, item, step, waits)
+                dispatch_defined(out, op, shader, chosen, known, one, chosen.tiles[item], step, waits)
         place = end
 
 
@@ -198,12 +207,12 @@ def dispatch_defined(
     shader: DefinitionShader,
     chosen: PassSelection,
     known: CommonConstants,
-    item: int,
+    one: Pass,
+    tile: SumsTile,
     step: int,
     waits: bool,
 ) -> None:
-    """The dispatches of a chosen pass, by its kind: of one step if it is recurrent."""
-    one = chosen.passes[item]
+    """The dispatches of a pass, by its kind: of one step if it is recurrent."""
     shape = box_of(op, one)
     check_count(out, shape)
     if one.number == shader.attention.number:
@@ -223,11 +232,10 @@ def dispatch_defined(
         out.define("VECTOR", each)
     count = element_count(shape) // (shape[0] if one.is_along else each)
     threads = Threads(count, DEFINITION_THREADS)
-    if item < len(chosen.tiles):
+    if tile.rows > 0:
         step = min(step, 1)  # groups count later ones, which have the same constants
-        tile = chosen.tiles[item]
         define_sums(out, tile)
-        threads = Threads(times(tile.groups, tile.threads), tile.threads)
+        threads = tile.threads
     dispatch_box(out, op, known, one, shape, count, step * count, threads, waits)
 
 
