@@ -45,7 +45,7 @@ SPOILS = [
     Spoil("coordinate", SCATTER, "target: replace(at, Axis, index)", "target: index", "expression-type", "index\n", "list of int is expected"),
     Spoil("shorter coordinate", SCATTER, "target: replace(at, Axis, index)", "target: replace(at, Axis, index)[1:]", "coordinate-length", "replace(at", "OutputTensor has 1 dimensions, and this is a list of 0"),
     Spoil("coordinate of a read", SCATTER, "normalize_index(IndicesTensor[at],", "normalize_index(IndicesTensor[at[1:]],", "coordinate-length", "replace(at", "IndicesTensor has 1 dimensions"),
-    Spoil("reads the updates", SCATTER, "normalize_index(IndicesTensor[at],", "normalize_index(int(UpdatesTensor[at]),", "expression-form", "replace(at", "sizes and indices"),
+    Spoil("reads the updates", SCATTER, "normalize_index(IndicesTensor[at],", "normalize_index(int(UpdatesTensor[at]),", "wrong-value", "replace(at", "this reads UpdatesTensor"),
     Spoil("reads nothing", SCATTER, "normalize_index(IndicesTensor[at], OutputTensor.Sizes[Axis])", "0", "wrong-value", "replace(at", "elements of IndicesTensor alone are expected"),
     Spoil("loop over elements", SCATTER, "normalize_index(IndicesTensor[at],", "normalize_index(sum(IndicesTensor[at] for i in range(3)),", "expression-form", "replace(at", "no loops over elements"),
     Spoil("rule name in a loop", ND, "range(IndexTupleSize)", "range(IndexTupelSize)", "unknown-name", "IndexTupelSize)]", "IndexTupleSize"),

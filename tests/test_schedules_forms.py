@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlgen.schedules import schedule_of
 from dmlgen.schedules.contraction import Contraction
-from dmlgen.schedules.elementwise import single
+from dmlgen.schedules.elementwise import Elementwise
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.separable import Mode, Separable
 from dmlgen.schedules.sliding import Sliding
@@ -25,7 +24,6 @@ from dmlgen.schedules.views import views_in, views_of
 from dmlops.gpu.plans import gemm_view
 from gpu_device import device
 from schedule_cases import Arrays, Variant, changed, described, operators_with
-from whole_registry import whole_registry
 
 __all__ = ["device"]
 
@@ -66,12 +64,7 @@ def edit(operator: str, *first: str) -> Callable[..., Variant]:
 # Maps.
 
 
-def in_step(variant: Variant) -> bool:
-    """Whether a computation steps through all tensors together."""
-    return variant.schedule is not None
-
-
-READS = Family(of("ELEMENT_WISE_ADD", section("ATensor[at] + ATensor[{}] + BTensor[at]")), in_step, {
+READS = Family(of("ELEMENT_WISE_ADD", section("ATensor[at] + ATensor[{}] + BTensor[at]")), has(Elementwise), {
     "the element": ("at", True),
     "its mirror image": ("[ATensor.Sizes[d] - 1 - at[d] for d in axes(ATensor)]", False),
 })  # fmt: skip
@@ -79,7 +72,7 @@ READS = Family(of("ELEMENT_WISE_ADD", section("ATensor[at] + ATensor[{}] + BTens
 SELECTED = "InputTensor[replace(at, Axis, normalize_index({}, InputTensor.Sizes[Axis]))]"
 MIRRORED = "[InputTensor.Sizes[d] - 1 - at[d] for d in axes(InputTensor)]"
 INDEX = "normalize_index(IndicesTensor[at], InputTensor.Sizes[Axis])"
-GATHERS = Family(of("GATHER_ELEMENTS", section("{}")), in_step, {
+GATHERS = Family(of("GATHER_ELEMENTS", section("{}")), has(Elementwise), {
     "as they are": (SELECTED.format("IndicesTensor[at]"), True),
     "of mirrored indices": (SELECTED.format(f"IndicesTensor[{MIRRORED}]"), False),
     "of mirrored elements": (f"InputTensor[replace({MIRRORED}, Axis, {INDEX})]", False),
@@ -495,14 +488,11 @@ def test_what_has_a_form(
 # What the registry's operators have.
 
 
-def test_which_maps_step_through_all_tensors_together() -> None:
-    registry = whole_registry()
-    found: dict[str, Any] = {one.name: schedule_of(registry, one) for one in registry.operators}
-    add = found["ELEMENT_WISE_QUANTIZED_LINEAR_ADD"]
-    assert len(single(add.value)) == 6
-    assert all(found[f"GATHER{name}"].form == "map" for name in ("", "_ELEMENTS", "_ND", "_ND1"))
-    moves = (found[name] for name in ("TILE", "DEPTH_TO_SPACE", "SLICE", "PADDING", "DEQUANTIZE"))
-    assert not any(moves)
+def test_which_definitions_step_through_all_tensors_together() -> None:
+    found = operators_with(Elementwise)
+    assert len(found["ELEMENT_WISE_QUANTIZED_LINEAR_ADD"].single) == 6
+    assert all(found[f"GATHER{name}"].is_gathered for name in ("", "_ELEMENTS", "_ND", "_ND1"))
+    assert found.keys().isdisjoint(["TILE", "DEPTH_TO_SPACE", "SLICE", "PADDING", "DEQUANTIZE"])
 
 
 def test_only_recurrent_networks_share_sums() -> None:

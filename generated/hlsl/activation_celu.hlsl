@@ -46,6 +46,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -61,8 +64,8 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 alpha;
-    uint inputStep, reserved0, reserved1, reserved2;
+    uint inputStep;
+    float alpha;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -115,9 +118,6 @@ float Quotient(float x, float y)
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
     return (x * scale) / (y * scale);
 }
-
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
 // The number with this bit pattern.
 float FromBits(uint bits) { return asfloat(bits); }
@@ -228,10 +228,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    return (OUTPUT_VALUE)(LessOrEqual((INPUT_VALUE)0, input) ? input
-        : Unpack(alpha, (INPUT_VALUE)0) * Expm1(Quotient(input, Unpack(alpha, (INPUT_VALUE)0))));
+    return (OUTPUT_VALUE)(LessOrEqual((REAL_VALUE)0.0f, input) ? input
+        : (REAL_VALUE)alpha * Expm1(Quotient(input, (REAL_VALUE)alpha)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

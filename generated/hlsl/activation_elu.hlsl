@@ -45,6 +45,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -60,8 +63,8 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 alpha;
-    uint inputStep, reserved0, reserved1, reserved2;
+    uint inputStep;
+    float alpha;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -105,9 +108,6 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
-
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
 // The number with this bit pattern.
 float FromBits(uint bits) { return asfloat(bits); }
@@ -218,9 +218,9 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    return (OUTPUT_VALUE)(LessOrEqual((INPUT_VALUE)0, input) ? input : Unpack(alpha, (INPUT_VALUE)0) * Expm1(input));
+    return (OUTPUT_VALUE)(LessOrEqual((REAL_VALUE)0.0f, input) ? input : (REAL_VALUE)alpha * Expm1(input));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

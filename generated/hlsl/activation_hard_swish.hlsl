@@ -42,6 +42,9 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -57,8 +60,9 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 alpha, beta;
-    uint inputStep, reserved0;
+    uint inputStep;
+    float alpha, beta;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -100,14 +104,20 @@ uint Bits(float x) { return asuint(x); }
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
-// Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
-bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
+// Whether a <= b; false if either is NaN, even if the compiler assumes there are none
+bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
+int Order(float x)
+{
+    const int bits = (int)Bits(x);
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
+}
 
-// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
+// The smaller of two numbers; NaN if either is. Min(-0, +0) is -0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from the NaN after
+// infinity, in unsigned words that wrap around, NaN of either sign comes first.
+float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -134,10 +144,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    const INPUT_VALUE weight = Saturate(Unpack(alpha, (INPUT_VALUE)0) * input + Unpack(beta, (INPUT_VALUE)0));
-    return (OUTPUT_VALUE)(Equal(weight, (INPUT_VALUE)0) ? (INPUT_VALUE)0 : input * weight);
+    return (OUTPUT_VALUE)(LessOrEqual((REAL_VALUE)alpha * input + (REAL_VALUE)beta, (REAL_VALUE)0.0f) ? (REAL_VALUE)0.0f
+        : input * Min((REAL_VALUE)alpha * input + (REAL_VALUE)beta, (REAL_VALUE)1.0f));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -13,8 +13,7 @@
 // and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
-//              raw bits. InputTensor, OutputTensor: FLOAT32, FLOAT16
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -33,8 +32,6 @@
 // significand; the type it is computed in; its least and greatest value
 #define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
 #define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
 #define VALUE_OF(stored, bits, significand, value, lowest, highest) value
@@ -43,6 +40,9 @@
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -120,7 +120,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input) { return (OUTPUT_VALUE)input; }
+OUTPUT_VALUE Compute(REAL_VALUE input) { return (OUTPUT_VALUE)input; }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

@@ -41,6 +41,9 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -56,8 +59,9 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 alpha, beta;
-    uint inputStep, reserved0;
+    uint inputStep;
+    float alpha, beta;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -93,9 +97,6 @@ Position Locate(uint item)
     return position;
 }
 
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
-
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
     [unroll]
@@ -121,10 +122,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
-{
-    return (OUTPUT_VALUE)(Unpack(alpha, (INPUT_VALUE)0) * input + Unpack(beta, (INPUT_VALUE)0));
-}
+OUTPUT_VALUE Compute(REAL_VALUE input) { return (OUTPUT_VALUE)((REAL_VALUE)alpha * input + (REAL_VALUE)beta); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

@@ -52,6 +52,9 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -203,9 +206,9 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input, SLOPE_VALUE slope)
+OUTPUT_VALUE Compute(INPUT_VALUE input, INPUT_VALUE slope)
 {
-    return (OUTPUT_VALUE)(LessOrEqual((INPUT_VALUE)0, input) ? input : slope * input);
+    return LessOrEqual((INPUT_VALUE)0, input) ? input : slope * input;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -45,6 +45,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -60,8 +63,9 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 alpha, beta;
-    uint inputStep, reserved0;
+    uint inputStep;
+    float alpha, beta;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -105,9 +109,6 @@ Position Locate(uint item)
 #else
 #define DXIL_PRECISE precise
 #endif
-
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -217,10 +218,9 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    const INPUT_VALUE z = Unpack(beta, (INPUT_VALUE)0) * input;
-    return (OUTPUT_VALUE)(Unpack(alpha, (INPUT_VALUE)0) * Softplus(z));
+    return (OUTPUT_VALUE)((REAL_VALUE)alpha * Softplus((REAL_VALUE)beta * input));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -54,6 +54,9 @@
 #define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -207,9 +210,9 @@ void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_GRADIENT_VALUE inputGradient)
+OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_VALUE inputGradient)
 {
-    return (OUTPUT_GRADIENT_VALUE)(Less((INPUT_VALUE)0, input) ? inputGradient : (INPUT_VALUE)0);
+    return Less((INPUT_VALUE)0, input) ? inputGradient : (INPUT_VALUE)0;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

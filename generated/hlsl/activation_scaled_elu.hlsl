@@ -45,6 +45,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -60,8 +63,9 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 gamma, alpha;
-    uint inputStep, reserved0;
+    uint inputStep;
+    float gamma, alpha;
+    uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -105,9 +109,6 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
 // The number with this bit pattern.
 float FromBits(uint bits) { return asfloat(bits); }
@@ -218,10 +219,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    return (OUTPUT_VALUE)(Unpack(gamma, (INPUT_VALUE)0)
-        * (Less((INPUT_VALUE)0, input) ? input : Unpack(alpha, (INPUT_VALUE)0) * Expm1(input)));
+    return (OUTPUT_VALUE)((REAL_VALUE)gamma * (Less((REAL_VALUE)0.0f, input) ? input
+        : (REAL_VALUE)alpha * Expm1(input)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

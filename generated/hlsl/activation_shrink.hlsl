@@ -51,6 +51,9 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -75,7 +78,7 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     uint inputStep;
-    float threshold, bias;
+    float bias, threshold;
     uint reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
@@ -178,14 +181,14 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-double Scaled(double x, float scale, float bias)
+double Scaled(double x, double scale, double bias)
 {
-    precise double result = x * (double)scale + (double)bias;
+    precise double result = x * scale + bias;
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -242,8 +245,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    return (OUTPUT_VALUE)(Above(input, threshold) ? Scaled(input, 1.0, -bias)
-        : (Below(input, -threshold) ? Scaled(input, 1.0, bias) : (INPUT_VALUE)0));
+    return Above(input, (REAL_VALUE)threshold) ? Scaled(input, (REAL_VALUE)1.0f, -(REAL_VALUE)bias)
+        : (Below(input, -(REAL_VALUE)threshold) ? Scaled(input, (REAL_VALUE)1.0f, (REAL_VALUE)bias) : (INPUT_VALUE)0);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -45,6 +45,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -202,7 +205,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input) { return (OUTPUT_VALUE)Quotient((INPUT_VALUE)1, (INPUT_VALUE)1 + Exp(-input)); }
+OUTPUT_VALUE Compute(REAL_VALUE input)
+{
+    return (OUTPUT_VALUE)Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
+}
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

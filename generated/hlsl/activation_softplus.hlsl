@@ -45,6 +45,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -60,8 +63,8 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 steepness;
-    uint inputStep, reserved0, reserved1, reserved2;
+    uint inputStep;
+    float steepness;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -114,9 +117,6 @@ float Quotient(float x, float y)
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
     return (x * scale) / (y * scale);
 }
-
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -226,10 +226,9 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    const INPUT_VALUE z = Unpack(steepness, (INPUT_VALUE)0) * input;
-    return (OUTPUT_VALUE)Quotient(Softplus(z), Unpack(steepness, (INPUT_VALUE)0));
+    return (OUTPUT_VALUE)Quotient(Softplus((REAL_VALUE)steepness * input), (REAL_VALUE)steepness);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

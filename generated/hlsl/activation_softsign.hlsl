@@ -41,6 +41,9 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -149,9 +152,9 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    return (OUTPUT_VALUE)(IsInfinity(input) ? Sign(input) : Quotient(input, (INPUT_VALUE)1 + Abs(input)));
+    return (OUTPUT_VALUE)(IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

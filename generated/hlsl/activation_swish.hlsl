@@ -45,6 +45,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -106,15 +109,6 @@ Position Locate(uint item)
 #define DXIL_PRECISE precise
 #endif
 
-// The bit pattern of a number.
-uint Bits(float x) { return asuint(x); }
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
-
-// Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
-bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
-
 // x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
 // 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
 // give 0 if y is 0: the hardware's integer division is undefined by 0, and by -1 if the quotient overflows.
@@ -123,6 +117,15 @@ float Quotient(float x, float y)
     const float scale = abs(x) > 1.0f && abs(y) > 8.507059e37f ? 0.25f : 1.0f;
     return (x * scale) / (y * scale);
 }
+
+// The bit pattern of a number.
+uint Bits(float x) { return asuint(x); }
+
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
+
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // For float16, functions are only as exact as half precision can show.
 #if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
@@ -206,11 +209,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    const INPUT_VALUE weight = Quotient((INPUT_VALUE)1,
-        (INPUT_VALUE)1 + Exp((INPUT_VALUE)(-sigmoidInputScale) * input));
-    return (OUTPUT_VALUE)(Equal(weight, (INPUT_VALUE)0) ? (INPUT_VALUE)0 : input * weight);
+    return (OUTPUT_VALUE)(IsInfinity((REAL_VALUE)1.0f + Exp(-(REAL_VALUE)sigmoidInputScale * input)) ? (REAL_VALUE)0.0f
+        : Quotient(input, (REAL_VALUE)1.0f + Exp(-(REAL_VALUE)sigmoidInputScale * input)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -41,6 +41,9 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -56,8 +59,8 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 alpha;
-    uint inputStep, reserved0, reserved1, reserved2;
+    uint inputStep;
+    float alpha;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -102,9 +105,6 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
-
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
     [unroll]
@@ -130,9 +130,9 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    return (OUTPUT_VALUE)(Less(Unpack(alpha, (INPUT_VALUE)0), input) ? input : (INPUT_VALUE)0);
+    return (OUTPUT_VALUE)(Less((REAL_VALUE)alpha, input) ? input : (REAL_VALUE)0.0f);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

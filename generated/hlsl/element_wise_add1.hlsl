@@ -49,6 +49,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -458,52 +461,51 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 }
 
 // Applies the fused activation; its parameters are constants, in the order of its members.
-OUTPUT_VALUE Activate(OUTPUT_VALUE input)
+REAL_VALUE Activate(REAL_VALUE input, int)
 {
 #if ACTIVATION == 0
     return input;
 #elif ACTIVATION == 35  // ACTIVATION_ELU: Alpha
-    return LessOrEqual((OUTPUT_VALUE)0, input) ? input : activationParameter0 * Expm1(input);
+    return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activationParameter0 * Expm1(input);
 #elif ACTIVATION == 37  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
     return Saturate(activationParameter0 * input + activationParameter1);
 #elif ACTIVATION == 38  // ACTIVATION_IDENTITY
     return input;
 #elif ACTIVATION == 39  // ACTIVATION_LEAKY_RELU: Alpha
-    return LessOrEqual((OUTPUT_VALUE)0, input) ? input : activationParameter0 * input;
+    return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activationParameter0 * input;
 #elif ACTIVATION == 40  // ACTIVATION_LINEAR: Alpha, Beta
     return activationParameter0 * input + activationParameter1;
 #elif ACTIVATION == 43  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
-    const OUTPUT_VALUE z = activationParameter1 * input;
-    return activationParameter0 * Softplus(z);
+    return activationParameter0 * Softplus(activationParameter1 * input);
 #elif ACTIVATION == 44  // ACTIVATION_RELU
-    return Max(input, (OUTPUT_VALUE)0);
+    return Max(input, (REAL_VALUE)0.0f);
 #elif ACTIVATION == 45  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-    return activationParameter1 * (Less((OUTPUT_VALUE)0, input) ? input : activationParameter0 * Expm1(input));
+    return activationParameter1 * (Less((REAL_VALUE)0.0f, input) ? input : activationParameter0 * Expm1(input));
 #elif ACTIVATION == 46  // ACTIVATION_SCALED_TANH: Alpha, Beta
     return activationParameter0 * Tanh(activationParameter1 * input);
 #elif ACTIVATION == 47  // ACTIVATION_SIGMOID
-    return Quotient((OUTPUT_VALUE)1, (OUTPUT_VALUE)1 + Exp(-input));
+    return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
 #elif ACTIVATION == 49  // ACTIVATION_SOFTPLUS: Steepness
-    const OUTPUT_VALUE z = activationParameter0 * input;
-    return Quotient(Softplus(z), activationParameter0);
+    return Quotient(Softplus(activationParameter0 * input), activationParameter0);
 #elif ACTIVATION == 50  // ACTIVATION_SOFTSIGN
-    return IsInfinity(input) ? Sign(input) : Quotient(input, (OUTPUT_VALUE)1 + Abs(input));
+    return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
 #elif ACTIVATION == 51  // ACTIVATION_TANH
     return Tanh(input);
 #elif ACTIVATION == 52  // ACTIVATION_THRESHOLDED_RELU: Alpha
-    return Less(activationParameter0, input) ? input : (OUTPUT_VALUE)0;
+    return Less(activationParameter0, input) ? input : (REAL_VALUE)0.0f;
 #elif ACTIVATION == 90  // ACTIVATION_SHRINK: Bias, Threshold
-    return Above(input, activationParameter1) ? Scaled(input, 1.0, -activationParameter0)
-        : (Below(input, -activationParameter1) ? Scaled(input, 1.0, activationParameter0) : (OUTPUT_VALUE)0);
+    return Above(input, activationParameter1) ? Scaled(input, (REAL_VALUE)1.0f, -activationParameter0)
+        : (Below(input, -activationParameter1) ? Scaled(input, (REAL_VALUE)1.0f, activationParameter0)
+        : (REAL_VALUE)0.0f);
 #elif ACTIVATION == 128  // ACTIVATION_CELU: Alpha
-    return LessOrEqual((OUTPUT_VALUE)0, input) ? input
+    return LessOrEqual((REAL_VALUE)0.0f, input) ? input
         : activationParameter0 * Expm1(Quotient(input, activationParameter0));
 #elif ACTIVATION == 157  // ACTIVATION_GELU
     return Gelu(input);
 #endif
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b) { return (OUTPUT_VALUE)Activate(a + b); }
+OUTPUT_VALUE Compute(REAL_VALUE a, REAL_VALUE b) { return (OUTPUT_VALUE)Activate(a + b, 0); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

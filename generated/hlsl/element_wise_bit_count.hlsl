@@ -59,6 +59,9 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -311,7 +314,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    return (OUTPUT_VALUE)Convert(RoundingOnce(BitCount(input), OUTPUT_SIGNIFICAND), (OUTPUT_VALUE)0);
+    return Convert(RoundingOnce(BitCount(input), OUTPUT_SIGNIFICAND), (OUTPUT_VALUE)0);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -26,7 +26,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_SCALE_BIAS 1 or 0
+//   X_BOUND    a value 0 or 1: whether something holds, or is present
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -55,6 +55,9 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -78,10 +81,9 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 max_, min_;
     uint inputStep;
-    float scaleBiasScale, scaleBiasBias;
-    uint reserved0, reserved1, reserved2;
+    float scaleBiasScale, scaleBiasBias, max_, min_;
+    uint reserved0;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -239,23 +241,22 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-double Scaled(double x, float scale, float bias)
+double Scaled(double x, double scale, double bias)
 {
-    precise double result = x * (double)scale + (double)bias;
+    precise double result = x * scale + bias;
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint64_t Scaled(uint64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
-int Unpack(uint2 bits, int type) { return (int)bits.x; }
-uint Unpack(uint2 bits, uint type) { return bits.x; }
-int64_t Unpack(uint2 bits, int64_t type) { return (int64_t)((uint64_t)bits.y << 32 | bits.x); }
-uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bits.x; }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias)
+{
+    return Convert(Scaled((double)x, (double)scale, (double)bias), x);
+}
+uint64_t Scaled(uint64_t x, float scale, float bias)
+{
+    return Convert(Scaled((double)x, (double)scale, (double)bias), x);
+}
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -329,8 +330,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    const INPUT_VALUE x = HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input;
-    return (OUTPUT_VALUE)Max(Min(x, Unpack(max_, (INPUT_VALUE)0)), Unpack(min_, (INPUT_VALUE)0));
+    return Max(Min(HAS_SCALE_BIAS_BOUND ? Scaled(input, (REAL_VALUE)scaleBiasScale, (REAL_VALUE)scaleBiasBias) : input,
+        Convert((REAL_VALUE)max_, (INPUT_VALUE)0)), Convert((REAL_VALUE)min_, (INPUT_VALUE)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -59,6 +59,9 @@
 #define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -88,8 +91,9 @@ typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 min_, max_;
     uint inputStep, inputGradientStep;
+    float min_, max_;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -133,19 +137,34 @@ uint Bits(float x) { return asuint(x); }
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
+float Convert(float x, float type) { return (float)x; }
+
+int Convert(float x, int type)
+{
+    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
+}
+
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
+
+int64_t Convert(float x, int64_t type)
+{
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
+}
+
+uint64_t Convert(float x, uint64_t type)
+{
+    return IsNan(x) ? 0 : x >= 18446744073709551616.0f ? ~(uint64_t)0 : x <= 0.0f ? 0 : (uint64_t)x;
+}
+
 // Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 bool LessOrEqual(int a, int b) { return a <= b; }
 bool LessOrEqual(uint a, uint b) { return a <= b; }
 bool LessOrEqual(int64_t a, int64_t b) { return a <= b; }
 bool LessOrEqual(uint64_t a, uint64_t b) { return a <= b; }
-
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
-int Unpack(uint2 bits, int type) { return (int)bits.x; }
-uint Unpack(uint2 bits, uint type) { return bits.x; }
-int64_t Unpack(uint2 bits, int64_t type) { return (int64_t)((uint64_t)bits.y << 32 | bits.x); }
-uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bits.x; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -223,10 +242,10 @@ void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_GRADIENT_VALUE inputGradient)
+OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_VALUE inputGradient)
 {
-    return (OUTPUT_GRADIENT_VALUE)(LessOrEqual(input, Unpack(min_, (INPUT_VALUE)0))
-        || LessOrEqual(Unpack(max_, (INPUT_VALUE)0), input) ? (INPUT_VALUE)0 : inputGradient);
+    return LessOrEqual(input, Convert((REAL_VALUE)min_, (INPUT_VALUE)0))
+        || LessOrEqual(Convert((REAL_VALUE)max_, (INPUT_VALUE)0), input) ? (INPUT_VALUE)0 : inputGradient;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -59,6 +59,9 @@
 #define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -223,10 +226,10 @@ void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_GRADIENT_VALUE inputGradient)
+OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_VALUE inputGradient)
 {
-    return (OUTPUT_GRADIENT_VALUE)(LessOrEqual(input, Unpack(min_, (INPUT_VALUE)0))
-        || LessOrEqual(Unpack(max_, (INPUT_VALUE)0), input) ? (INPUT_VALUE)0 : inputGradient);
+    return LessOrEqual(input, Unpack(min_, (INPUT_VALUE)0)) || LessOrEqual(Unpack(max_, (INPUT_VALUE)0), input)
+        ? (INPUT_VALUE)0 : inputGradient;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -25,7 +25,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_SCALE_BIAS 1 or 0
+//   X_BOUND    a value 0 or 1: whether something holds, or is present
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -55,6 +55,9 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -598,14 +601,14 @@ int PowerBy(int x, float y) { return Power(x, y); }
 uint PowerBy(uint x, float y) { return Power(x, y); }
 
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
-double Scaled(double x, float scale, float bias)
+double Scaled(double x, double scale, double bias)
 {
-    precise double result = x * (double)scale + (double)bias;
+    precise double result = x * scale + bias;
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
 #endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
@@ -663,8 +666,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    const INPUT_VALUE x = HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input;
-    return (OUTPUT_VALUE)PowerBy(x, exponent);
+    return PowerBy(HAS_SCALE_BIAS_BOUND ? Scaled(input, (REAL_VALUE)scaleBiasScale, (REAL_VALUE)scaleBiasBias) : input,
+        (REAL_VALUE)exponent);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

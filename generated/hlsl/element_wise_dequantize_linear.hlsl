@@ -26,7 +26,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_ZERO_POINT 1 or 0
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; any buffer may be bound in its place
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -56,6 +56,9 @@
 #define ZERO_POINT_VALUE VALUE(ZERO_POINT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -124,10 +127,13 @@ Position Locate(uint item)
     return position;
 }
 
-// x - y of integers, rounded to a float only once: the magnitude of the exact difference fits in 32 bits.
-float Difference(int x, int y, float type) { return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x); }
-
-float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : -(float)(y - x); }
+// x - y of integers of 32 bits, rounded to a float only once: the magnitude of the difference fits in 32 bits.
+float Difference(int64_t x, int64_t y, float type)
+{
+    const int64_t difference = x - y;
+    const float magnitude = (float)(uint)(difference < 0 ? 0 - difference : difference);
+    return difference < 0 ? -magnitude : magnitude;
+}
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -197,10 +203,9 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input, SCALE_VALUE scale, ZERO_POINT_VALUE zeroPoint)
+OUTPUT_VALUE Compute(int64_t input, REAL_VALUE scale, int64_t zeroPoint)
 {
-    const INPUT_VALUE zero = HAS_ZERO_POINT ? zeroPoint : (INPUT_VALUE)0;
-    return (OUTPUT_VALUE)(Difference(input, zero, (SCALE_VALUE)0) * scale);
+    return (OUTPUT_VALUE)(Difference(input, ZERO_POINT_PRESENT ? zeroPoint : (int64_t)0, (REAL_VALUE)0) * scale);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -26,7 +26,8 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_SCALE_BIAS 1 or 0
+//   X_BOUND    a value 0 or 1: whether something holds, or is present
+//   DOUBLE     defined if a tensor is FLOAT64: floats are then computed in double precision
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -55,6 +56,13 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#ifdef DOUBLE
+#define REAL_VALUE double
+#else
+#define REAL_VALUE float
+#endif
 
 struct Dimension
 {
@@ -227,16 +235,22 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-double Scaled(double x, float scale, float bias)
+double Scaled(double x, double scale, double bias)
 {
-    precise double result = x * (double)scale + (double)bias;
+    precise double result = x * scale + bias;
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint64_t Scaled(uint64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias)
+{
+    return Convert(Scaled((double)x, (double)scale, (double)bias), x);
+}
+uint64_t Scaled(uint64_t x, float scale, float bias)
+{
+    return Convert(Scaled((double)x, (double)scale, (double)bias), x);
+}
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -293,8 +307,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    const INPUT_VALUE x = HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input;
-    return (OUTPUT_VALUE)x;
+    return HAS_SCALE_BIAS_BOUND ? Scaled(input, (REAL_VALUE)scaleBiasScale, (REAL_VALUE)scaleBiasBias) : input;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -27,6 +27,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
+//   DOUBLE     defined if a tensor is FLOAT64: floats are then computed in double precision
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -61,6 +62,13 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#ifdef DOUBLE
+#define REAL_VALUE double
+#else
+#define REAL_VALUE float
+#endif
 
 struct Dimension
 {
@@ -132,9 +140,6 @@ Position Locate(uint item)
     }
     return position;
 }
-
-// Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
-bool Equal(uint a, uint b) { return a == b; }
 
 void LoadCondition(uint offset, out CONDITION_VALUE values[VECTOR])
 {
@@ -224,10 +229,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(CONDITION_VALUE condition, A_VALUE a, B_VALUE b)
-{
-    return (OUTPUT_VALUE)(!Equal(condition, (CONDITION_VALUE)0) ? a : b);
-}
+OUTPUT_VALUE Compute(int condition, A_VALUE a, A_VALUE b) { return condition != 0 ? a : b; }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

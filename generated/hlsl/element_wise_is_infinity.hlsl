@@ -25,7 +25,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   INFINITY_MODE 0 EITHER, 1 POSITIVE, 2 NEGATIVE
+//   X_BOUND    a value 0 or 1: whether something holds, or is present
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -45,6 +45,9 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -141,10 +144,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    return (OUTPUT_VALUE)(IsInfinity(input) && (INFINITY_MODE == 1 /* POSITIVE */ ? Less((INPUT_VALUE)0, input)
-        : (INFINITY_MODE == 2 /* NEGATIVE */ ? Less(input, (INPUT_VALUE)0) : true)));
+    return (OUTPUT_VALUE)(IsInfinity(input) && (IS_POSITIVE_BOUND ? Less((REAL_VALUE)0.0f, input)
+        : (IS_NEGATIVE_BOUND ? Less(input, (REAL_VALUE)0.0f) : true)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -45,6 +45,9 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -104,9 +107,6 @@ Position Locate(uint item)
     return position;
 }
 
-// Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
-bool Equal(uint a, uint b) { return a == b; }
-
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
     [unroll]
@@ -160,7 +160,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input) { return (OUTPUT_VALUE)Equal(input, (INPUT_VALUE)0); }
+OUTPUT_VALUE Compute(int64_t input) { return (OUTPUT_VALUE)(input == 0); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

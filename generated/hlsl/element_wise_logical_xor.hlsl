@@ -48,6 +48,9 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -114,9 +117,6 @@ Position Locate(uint item)
     }
     return position;
 }
-
-// Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
-bool Equal(uint a, uint b) { return a == b; }
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
@@ -192,10 +192,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
-{
-    return (OUTPUT_VALUE)((!Equal(a, (A_VALUE)0)) != (!Equal(b, (A_VALUE)0)));
-}
+OUTPUT_VALUE Compute(int64_t a, int64_t b) { return (OUTPUT_VALUE)((a != 0) != (b != 0)); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

@@ -26,7 +26,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_SCALE_BIAS 1 or 0
+//   X_BOUND    a value 0 or 1: whether something holds, or is present
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -60,6 +60,9 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -576,6 +579,9 @@ float PowOfParts(float x, uint exponent, float sign)
 float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
 float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
 
+// Double precision where either operand is a double or has 64 bits
+float Power(float x, int64_t y) { return (float)Pow((double)x, (double)y); }
+
 // Square and multiply, modulo 2^32 or 2^64
 uint Power(uint x, uint y)
 {
@@ -590,10 +596,28 @@ uint Power(uint x, uint y)
 
 int Power(int x, uint y) { return (int)Power((uint)x, y); }
 
+uint64_t Power(uint64_t x, uint64_t y)
+{
+    uint64_t result = 1;
+    for (; y != 0; y >>= 1)
+    {
+        result *= (y & 1) != 0 ? x : 1;
+        x *= x;
+    }
+    return result;
+}
+
+uint64_t Power(uint64_t x, uint y) { return Power(x, (uint64_t)y); }
+uint Power(uint x, uint64_t y) { return (uint)Power((uint64_t)x, y); }
+int Power(int x, uint64_t y) { return (int)Power((uint64_t)x, y); }
+
 // A negative exponent gives 1 / x^-y, truncated.
 int Inverse(int x, bool isOdd) { return x == 1 || x == -1 ? (isOdd ? x : 1) : 0; }
 uint Power(uint x, int y) { return y >= 0 ? Power(x, (uint)y) : x == 1 ? 1 : 0; }
 int Power(int x, int y) { return y >= 0 ? Power(x, (uint)y) : Inverse(x, (y & 1) != 0); }
+uint64_t Power(uint64_t x, int y) { return y >= 0 ? Power(x, (uint)y) : x == 1 ? 1 : 0; }
+uint Power(uint x, int64_t y) { return y >= 0 ? Power(x, (uint64_t)y) : x == 1 ? 1 : 0; }
+int Power(int x, int64_t y) { return y >= 0 ? Power(x, (uint64_t)y) : Inverse(x, (y & 1) != 0); }
 
 // Snaps to an integer that rounding errors of double precision may have missed
 double WholeIfNear(double x)
@@ -606,14 +630,14 @@ int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)
 uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
-double Scaled(double x, float scale, float bias)
+double Scaled(double x, double scale, double bias)
 {
-    precise double result = x * (double)scale + (double)bias;
+    precise double result = x * scale + bias;
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
 #endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
@@ -693,8 +717,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input, EXPONENT_VALUE exponent)
 {
-    const INPUT_VALUE x = HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input;
-    return (OUTPUT_VALUE)Power(x, exponent);
+    return Power(HAS_SCALE_BIAS_BOUND ? Scaled(input, (REAL_VALUE)scaleBiasScale, (REAL_VALUE)scaleBiasBias) : input,
+        exponent);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

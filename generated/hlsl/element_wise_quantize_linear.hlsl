@@ -27,7 +27,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_ZERO_POINT 1 or 0
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; any buffer may be bound in its place
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -42,8 +42,6 @@
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
-#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
 #define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
@@ -53,7 +51,6 @@
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define SCALE_STORED STORED(SCALE_TYPE)
-#define SCALE_SIGNIFICAND SIGNIFICAND(SCALE_TYPE)
 #define SCALE_VALUE VALUE(SCALE_TYPE)
 #define ZERO_POINT_STORED STORED(ZERO_POINT_TYPE)
 #define ZERO_POINT_BITS BITS(ZERO_POINT_TYPE)
@@ -63,6 +60,9 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -140,12 +140,16 @@ int Convert(float x, int type)
 
 uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
+int64_t Convert(float x, int64_t type)
+{
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
+}
+
 float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
-float Convert(uint x, float type) { return (float)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
+int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
@@ -267,12 +271,6 @@ float RoundedByReciprocal(float x, float y)
     return result;
 }
 
-// Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the
-// bits that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
-float RoundingOnce(float x, uint significand) { return x; }
-int RoundingOnce(int x, uint significand) { return x; }
-uint RoundingOnce(uint x, uint significand) { return x; }
-
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
     [unroll]
@@ -331,12 +329,12 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input, SCALE_VALUE scale, ZERO_POINT_VALUE zeroPoint)
+OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
+
+OUTPUT_VALUE Compute(INPUT_VALUE input, REAL_VALUE scale, int zeroPoint)
 {
-    const SCALE_VALUE zero = HAS_ZERO_POINT ? Convert(RoundingOnce(zeroPoint, SCALE_SIGNIFICAND), (SCALE_VALUE)0)
-        : (SCALE_VALUE)0;
-    return (OUTPUT_VALUE)Quantize(RoundedByReciprocal(Convert(RoundingOnce(input, SCALE_SIGNIFICAND), (SCALE_VALUE)0),
-        scale) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedByReciprocal(Convert(input, (REAL_VALUE)0), scale)
+        + (ZERO_POINT_PRESENT ? Convert(zeroPoint, (REAL_VALUE)0) : (REAL_VALUE)0.0f));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -28,9 +28,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_AZERO_POINT 1 or 0
-//   HAS_BZERO_POINT 1 or 0
-//   HAS_OUTPUT_ZERO_POINT 1 or 0
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; any buffer may be bound in its place
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -43,8 +41,6 @@
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
-#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
 #define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
@@ -55,7 +51,6 @@
 #define A_BITS BITS(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
 #define ASCALE_STORED STORED(ASCALE_TYPE)
-#define ASCALE_SIGNIFICAND SIGNIFICAND(ASCALE_TYPE)
 #define ASCALE_VALUE VALUE(ASCALE_TYPE)
 #define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
 #define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
@@ -78,6 +73,9 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -160,25 +158,33 @@ Position Locate(uint item)
     return position;
 }
 
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-float Convert(uint x, float type) { return (float)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-
-// x - y of integers, rounded to a float only once: the magnitude of the exact difference fits in 32 bits.
-float Difference(int x, int y, float type) { return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x); }
-
-float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : -(float)(y - x); }
-
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
+
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
+float Convert(float x, float type) { return (float)x; }
+
+int Convert(float x, int type)
+{
+    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
+}
+
+uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
+
+int64_t Convert(float x, int64_t type)
+{
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
+}
+
+float Convert(int x, float type) { return (float)x; }
+int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
+int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
@@ -298,11 +304,6 @@ float RoundedQuotient(float x, float y)
         result = RoundEven(Divide(x, y));
     return result;
 }
-
-// Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the
-// bits that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
-int RoundingOnce(int x, uint significand) { return x; }
-uint RoundingOnce(uint x, uint significand) { return x; }
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
@@ -432,13 +433,14 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, ASCALE_VALUE aScale, AZERO_POINT_VALUE aZeroPoint, B_VALUE b, BSCALE_VALUE bScale,
-    BZERO_POINT_VALUE bZeroPoint, OUTPUT_SCALE_VALUE outputScale, OUTPUT_ZERO_POINT_VALUE outputZeroPoint)
+OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
+
+OUTPUT_VALUE Compute(int a, REAL_VALUE aScale, int aZeroPoint, int b, REAL_VALUE bScale, int bZeroPoint,
+    REAL_VALUE outputScale, int outputZeroPoint)
 {
-    return (OUTPUT_VALUE)Quantize(RoundedQuotient(Difference(a, HAS_AZERO_POINT ? aZeroPoint : (A_VALUE)0,
-        (ASCALE_VALUE)0) * aScale + Difference(b, HAS_BZERO_POINT ? bZeroPoint : (B_VALUE)0, (ASCALE_VALUE)0) * bScale,
-        outputScale) + Convert(RoundingOnce(HAS_OUTPUT_ZERO_POINT ? outputZeroPoint : (OUTPUT_VALUE)0,
-        ASCALE_SIGNIFICAND), (ASCALE_VALUE)0), OUTPUT_LOWEST, OUTPUT_HIGHEST);
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(a - (AZERO_POINT_PRESENT ? aZeroPoint : 0),
+        (REAL_VALUE)0) * aScale + Convert(b - (BZERO_POINT_PRESENT ? bZeroPoint : 0), (REAL_VALUE)0) * bScale,
+        outputScale) + Convert(OUTPUT_ZERO_POINT_PRESENT ? outputZeroPoint : 0, (REAL_VALUE)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

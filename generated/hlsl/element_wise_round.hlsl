@@ -25,7 +25,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   ROUNDING_MODE 0 HALVES_TO_NEAREST_EVEN, 1 TOWARD_ZERO, 2 TOWARD_INFINITY
+//   X_BOUND    a value 0 or 1: whether something holds, or is present
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -41,6 +41,9 @@
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -147,10 +150,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    return (OUTPUT_VALUE)(ROUNDING_MODE == 0 /* HALVES_TO_NEAREST_EVEN */ ? RoundEven(input)
-        : (ROUNDING_MODE == 1 /* TOWARD_ZERO */ ? Trunc(input) : RoundAway(input)));
+    return (OUTPUT_VALUE)(IS_HALVES_TO_NEAREST_EVEN_BOUND ? RoundEven(input)
+        : (IS_TOWARD_ZERO_BOUND ? Trunc(input) : RoundAway(input)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -25,7 +25,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_SCALE_BIAS 1 or 0
+//   X_BOUND    a value 0 or 1: whether something holds, or is present
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -45,6 +45,9 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#define REAL_VALUE float
 
 struct Dimension
 {
@@ -334,10 +337,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(REAL_VALUE input)
 {
-    const INPUT_VALUE x = HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input;
-    return (OUTPUT_VALUE)Tan(x);
+    return (OUTPUT_VALUE)Tan(HAS_SCALE_BIAS_BOUND ? Scaled(input, (REAL_VALUE)scaleBiasScale, (REAL_VALUE)scaleBiasBias)
+        : input);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

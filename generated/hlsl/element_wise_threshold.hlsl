@@ -25,7 +25,7 @@
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
-//   HAS_SCALE_BIAS 1 or 0
+//   X_BOUND    a value 0 or 1: whether something holds, or is present
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -52,6 +52,9 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
+// The type that floats are computed in
+#define REAL_VALUE float
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -75,10 +78,9 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 min_;
     uint inputStep;
-    float scaleBiasScale, scaleBiasBias;
-    uint reserved0;
+    float scaleBiasScale, scaleBiasBias, min_;
+    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -142,6 +144,12 @@ int Convert(float x, int type)
 
 uint Convert(float x, uint type) { return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x; }
 
+int64_t Convert(float x, int64_t type)
+{
+    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
+        ? (int64_t)1 << 63 : (int64_t)x;
+}
+
 float Convert(double x, float type) { return (float)x; }
 double Convert(double x, double type) { return (double)x; }
 
@@ -170,19 +178,14 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-double Scaled(double x, float scale, float bias)
+double Scaled(double x, double scale, double bias)
 {
-    precise double result = x * (double)scale + (double)bias;
+    precise double result = x * scale + bias;
     return result;
 }
 
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-
-// A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
-int Unpack(uint2 bits, int type) { return (int)bits.x; }
-uint Unpack(uint2 bits, uint type) { return bits.x; }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -251,8 +254,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    const INPUT_VALUE x = HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input;
-    return (OUTPUT_VALUE)Max(x, Unpack(min_, (INPUT_VALUE)0));
+    return Max(HAS_SCALE_BIAS_BOUND ? Scaled(input, (REAL_VALUE)scaleBiasScale, (REAL_VALUE)scaleBiasBias) : input,
+        Convert((REAL_VALUE)min_, (INPUT_VALUE)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

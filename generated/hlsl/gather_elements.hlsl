@@ -25,6 +25,7 @@
 //   LOOKUPS    indices that select an element, 1 to 8
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
+//   DOUBLE     defined if a tensor is FLOAT64: floats are then computed in double precision
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
@@ -56,6 +57,13 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// The type that floats are computed in
+#ifdef DOUBLE
+#define REAL_VALUE double
+#else
+#define REAL_VALUE float
+#endif
 
 struct Dimension
 {
@@ -210,7 +218,7 @@ void Follow(Position position, out uint offsets[VECTOR])
     }
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input) { return (OUTPUT_VALUE)input; }
+OUTPUT_VALUE Compute(INPUT_VALUE input) { return input; }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

@@ -280,6 +280,24 @@ float Divide(float a, float b)
     return FromBits(sign | bits);
 }
 
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
+
+// x times the reciprocal of y, both correctly rounded, then rounded to an integer, ties to even. The hardware's
+// quotient is within 4 ulp of that product, so the product is only needed next to where that integer changes, and for
+// divisors of extreme magnitude, which drivers may flush.
+float RoundedByReciprocal(float x, float y)
+{
+    const float quotient = x / y;
+    float result = RoundEven(quotient);
+    const bool isClear = 0.5f - Magnitude(quotient - result) > 9.536743e-7f * Magnitude(quotient);
+    const bool isUsual = Magnitude(y) > 7.888609e-31f && Magnitude(y) < 1.2676506e30f;
+    [branch]
+    if (!isClear || !isUsual)
+        result = RoundEven(x * Divide(1.0f, y));
+    return result;
+}
+
 INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
 INPUT_VALUE ReadInput(List at)
 {
@@ -393,8 +411,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         List at = position;
         at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
 #if PASS == 0  // OutputTensor
-        result[inVector] = (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven((REAL_VALUE)ReadInput(at)
-            * Divide((REAL_VALUE)1.0f, (REAL_VALUE)ReadQuantization0(Block(at)))) + Zero(at));
+        result[inVector] = (OUTPUT_VALUE)(int)QuantizeOutput(RoundedByReciprocal((REAL_VALUE)ReadInput(at),
+            (REAL_VALUE)ReadQuantization0(Block(at))) + Zero(at));
 #endif
     }
 #if PASS == 0

@@ -534,7 +534,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 0 & 1
     if (activation.kind == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input);
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
     if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
@@ -546,7 +546,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
     if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0, input) ? input : activation.parameter0 * input;
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
     if (activation.kind == 40)  // ACTIVATION_LINEAR: Alpha, Beta
@@ -554,18 +554,15 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 5 & 1
     if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
-    {
-        const REAL_VALUE z = activation.parameter1 * input;
-        return activation.parameter0 * Softplus(z);
-    }
+        return activation.parameter0 * Softplus(activation.parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.kind == 44)  // ACTIVATION_RELU
-        return Max(input, (REAL_VALUE)0);
+        return Max(input, (REAL_VALUE)0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
     if (activation.kind == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return activation.parameter1 * (Less((REAL_VALUE)0, input) ? input : activation.parameter0 * Expm1(input));
+        return activation.parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
     if (activation.kind == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
@@ -573,18 +570,15 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.kind == 47)  // ACTIVATION_SIGMOID
-        return Quotient((REAL_VALUE)1, (REAL_VALUE)1 + Exp(-input));
+        return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
     if (activation.kind == 49)  // ACTIVATION_SOFTPLUS: Steepness
-    {
-        const REAL_VALUE z = activation.parameter0 * input;
-        return Quotient(Softplus(z), activation.parameter0);
-    }
+        return Quotient(Softplus(activation.parameter0 * input), activation.parameter0);
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
-        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1 + Abs(input));
+        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.kind == 51)  // ACTIVATION_TANH
@@ -592,16 +586,17 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
     if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0;
+        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
     if (activation.kind == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, activation.parameter1) ? Scaled(input, 1.0, -activation.parameter0)
-            : (Below(input, -activation.parameter1) ? Scaled(input, 1.0, activation.parameter0) : (REAL_VALUE)0);
+        return Above(input, activation.parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -activation.parameter0)
+            : (Below(input, -activation.parameter1) ? Scaled(input, (REAL_VALUE)1.0f, activation.parameter0)
+            : (REAL_VALUE)0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
     if (activation.kind == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0, input) ? input
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input
             : activation.parameter0 * Expm1(Quotient(input, activation.parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1

@@ -5700,11 +5700,11 @@ static inline int dmlops_signed(int64_t type) {
 
 typedef struct dmlops_list {
     int64_t count;
-    int64_t values[38];
+    int64_t values[24];
 } dmlops_list;
 
 static inline void dmlops_push(dmlops_list* list, int64_t value) {
-    if (list->count < 38) {
+    if (list->count < 24) {
         list->values[list->count++] = value;
     }
 }
@@ -6381,15 +6381,15 @@ DMLOPS_CALLED dmlops_array dmlops_array_here(dmlops_program* program, dmlops_lis
 
 /* Appends the entries from `lower` up to, but not including, `upper`. */
 static inline void dmlops_append_part(dmlops_list* list, const dmlops_array* array, int64_t lower, int64_t upper) {
-    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < array->count && list->count < 38; ++i) {
+    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < array->count && list->count < 24; ++i) {
         dmlops_push(list, dmlops_array_entry(array, i));
     }
 }
 
 /* Right-aligns an array to a length: leading entries are dropped, or added as `fill`. */
 static inline void dmlops_append_aligned(dmlops_list* list, const dmlops_array* array, int64_t length, int64_t fill) {
-    const int64_t kept = length < 0 ? 0 : length < 38 ? length : 38;
-    for (int64_t i = array->count - kept; i < array->count && list->count < 38; ++i) {
+    const int64_t kept = length < 0 ? 0 : length < 24 ? length : 24;
+    for (int64_t i = array->count - kept; i < array->count && list->count < 24; ++i) {
         dmlops_push(list, i < 0 ? fill : dmlops_array_entry(array, i));
     }
 }

@@ -683,6 +683,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Activation_8 activations;
     int64_t widened;
     dmlops_plan_Movement movement;
+    dmlops_plan_int_8 begin;
     dmlops_plan_Factors factors;
     dmlops_plan_Window window;
     dmlops_plan_Attention attention;
@@ -4739,10 +4740,19 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 /* One dispatch. */
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader) {
+    if (dmlops_plan_is_double(planning, &op->tensors)) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
+    }
     for (int64_t place = 0; place < op->bounds.count; ++place) {
         const int64_t bound = op->bounds.items[place];
         dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
-            DMLOPS_TEXT(""), bound);
+            DMLOPS_TEXT("_BOUND"), bound);
+    }
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((shader->optional >> place) & 1) == 1) && (place != shader->map.over)) {
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
+        }
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
@@ -5022,8 +5032,8 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     lookups.count = 0;
     int64_t begin = 0;
     if (one->is_placed) {
-        for (int64_t place = 0; place < op->lists.items[dmlops_item(planning, 0, op->lists.count)].count; ++place) {
-            const int64_t entry = op->lists.items[dmlops_item(planning, 0, op->lists.count)].items[place];
+        for (int64_t place = 0; place < op->begin.count; ++place) {
+            const int64_t entry = op->begin.items[place];
             begin = dmlops_add(begin, dmlops_multiply(entry,
                 op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.items[dmlops_item(planning,
                 place, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.count)]));
@@ -7571,8 +7581,6 @@ static const uint8_t dmlops_element_wise_acos_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7620,8 +7628,6 @@ static const uint8_t dmlops_element_wise_asin_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7637,8 +7643,6 @@ static const uint8_t dmlops_element_wise_atan_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7654,8 +7658,6 @@ static const uint8_t dmlops_element_wise_ceil_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7666,14 +7668,12 @@ static const dmlops_shader_tensor dmlops_element_wise_clip_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Max),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Min),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Max),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Min),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -7692,8 +7692,6 @@ static const uint8_t dmlops_element_wise_cos_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7720,8 +7718,6 @@ static const uint8_t dmlops_element_wise_exp_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7737,8 +7733,6 @@ static const uint8_t dmlops_element_wise_floor_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7754,8 +7748,6 @@ static const uint8_t dmlops_element_wise_log_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7968,8 +7960,6 @@ static const uint8_t dmlops_element_wise_recip_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -7985,8 +7975,6 @@ static const uint8_t dmlops_element_wise_sin_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8002,8 +7990,6 @@ static const uint8_t dmlops_element_wise_sqrt_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8030,8 +8016,6 @@ static const uint8_t dmlops_element_wise_tan_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8042,12 +8026,11 @@ static const dmlops_shader_tensor dmlops_element_wise_threshold_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_threshold_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Min),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Scale),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Min),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
@@ -8055,16 +8038,15 @@ static const uint8_t dmlops_element_wise_threshold_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_quantize_linear_bounds[] = {"HAS_ZERO_POINT"};
 static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_shader = {
     {0, NULL},
     {0, NULL},
-    0,
-    0,
-    {0, NULL},
+    4,
     0,
     {0, NULL},
-    {1, dmlops_element_wise_quantize_linear_bounds},
+    0,
+    {0, NULL},
+    {0, NULL},
     0,
     {0, NULL},
     {3, 0, 0, 0},
@@ -8085,7 +8067,6 @@ static const dmlops_shader_tensor dmlops_element_wise_quantize_linear_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_quantize_linear_inputs[] = {
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8098,7 +8079,6 @@ static const dmlops_shader_tensor dmlops_element_wise_dequantize_linear_tensors[
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_dequantize_linear_inputs[] = {
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8109,8 +8089,7 @@ static const dmlops_shader_tensor dmlops_activation_elu_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_elu_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8155,17 +8134,15 @@ static const dmlops_shader_tensor dmlops_activation_hard_sigmoid_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_sigmoid_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
 
 static const dmlops_shader_tensor dmlops_activation_identity_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_identity_inputs[] = {
@@ -8179,8 +8156,7 @@ static const dmlops_shader_tensor dmlops_activation_leaky_relu_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_leaky_relu_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8191,10 +8167,8 @@ static const dmlops_shader_tensor dmlops_activation_linear_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_linear_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8250,10 +8224,8 @@ static const dmlops_shader_tensor dmlops_activation_parametric_softplus_tensors[
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parametric_softplus_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8274,10 +8246,8 @@ static const dmlops_shader_tensor dmlops_activation_scaled_elu_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_elu_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Gamma),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Gamma),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8288,10 +8258,8 @@ static const dmlops_shader_tensor dmlops_activation_scaled_tanh_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_tanh_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8325,8 +8293,7 @@ static const dmlops_shader_tensor dmlops_activation_softplus_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softplus_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Steepness),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Steepness),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8357,8 +8324,7 @@ static const dmlops_shader_tensor dmlops_activation_thresholded_relu_tensors[] =
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_thresholded_relu_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -8879,7 +8845,7 @@ static const uint8_t dmlops_split_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {0, NULL},
     {0, NULL},
-    0,
+    1,
     0,
     {0, NULL},
     0,
@@ -8903,7 +8869,7 @@ static const dmlops_shader_tensor dmlops_join_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_join_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, begin), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputTensor), DMLOPS_TURN(20), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT,
         DMLOPS_AT(Axis), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 2 /* i */, DMLOPS_SMALL(0), DMLOPS_SLOT(0) /* index */,
         DMLOPS_TURN(7), DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(InputTensors), DMLOPS_AT(InputCount),
@@ -9091,11 +9057,11 @@ static const dmlops_shader_tensor dmlops_gather_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_inputs[] = {
-    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], min(InputTensor.DimensionCount + IndexDimensions - 1, 15), 0) */
+    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], InputTensor.DimensionCount + IndexDimensions - 1, 0) */
     DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1), DMLOPS_MIN,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
         DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* align */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.moved), DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST,
         0, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1),
@@ -9634,8 +9600,6 @@ static const uint8_t dmlops_element_wise_erf_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9651,8 +9615,6 @@ static const uint8_t dmlops_element_wise_sinh_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9668,8 +9630,6 @@ static const uint8_t dmlops_element_wise_cosh_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9685,8 +9645,6 @@ static const uint8_t dmlops_element_wise_tanh_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9702,8 +9660,6 @@ static const uint8_t dmlops_element_wise_asinh_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9719,8 +9675,6 @@ static const uint8_t dmlops_element_wise_acosh_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9736,8 +9690,6 @@ static const uint8_t dmlops_element_wise_atanh_inputs[] = {
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
         DMLOPS_WORD(DML_SCALE_BIAS, Bias),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9815,8 +9767,8 @@ static const dmlops_shader_tensor dmlops_activation_shrink_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SHRINK_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_shrink_inputs[] = {
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Threshold),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Bias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Threshold),
     DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, widened), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -10074,7 +10026,7 @@ static const uint8_t dmlops_element_wise_bit_shift_right_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_round_bounds[] = {"ROUNDING_MODE"};
+static const char* const dmlops_element_wise_round_bounds[] = {"IS_HALVES_TO_NEAREST_EVEN", "IS_TOWARD_ZERO"};
 static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {0, NULL},
     {0, NULL},
@@ -10083,7 +10035,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {0, NULL},
     0,
     {0, NULL},
-    {1, dmlops_element_wise_round_bounds},
+    {2, dmlops_element_wise_round_bounds},
     0,
     {0, NULL},
     {1, 0, 0, 0},
@@ -10102,12 +10054,15 @@ static const dmlops_shader_tensor dmlops_element_wise_round_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_round_inputs[] = {
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(RoundingMode),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingMode),
+        DMLOPS_SMALL(0) /* HALVES_TO_NEAREST_EVEN */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingMode),
+        DMLOPS_SMALL(1) /* TOWARD_ZERO */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_is_infinity_bounds[] = {"INFINITY_MODE"};
+static const char* const dmlops_element_wise_is_infinity_bounds[] = {"IS_POSITIVE", "IS_NEGATIVE"};
 static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader = {
     {0, NULL},
     {0, NULL},
@@ -10116,7 +10071,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader
     {0, NULL},
     0,
     {0, NULL},
-    {1, dmlops_element_wise_is_infinity_bounds},
+    {2, dmlops_element_wise_is_infinity_bounds},
     0,
     {0, NULL},
     {1, 0, 0, 0},
@@ -10135,7 +10090,10 @@ static const dmlops_shader_tensor dmlops_element_wise_is_infinity_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_is_infinity_inputs[] = {
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(InfinityMode),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InfinityMode),
+        DMLOPS_SMALL(1) /* POSITIVE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InfinityMode),
+        DMLOPS_SMALL(2) /* NEGATIVE */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -10289,20 +10247,19 @@ static const uint8_t dmlops_gather_nd_inputs[] = {
     /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
     DMLOPS_LET, 16 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], min(IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 15), 0) */
+    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 0) */
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
     DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1), DMLOPS_MIN,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
         DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
         DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(16) /* IndicesSizesEntry */,
-        DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
     DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* align */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.moved), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_MIN, DMLOPS_SLOT(16) /* IndicesSizesEntry */, DMLOPS_SMALL(8), DMLOPS_TURN(11),
-        DMLOPS_SUBTRACT, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0,
-        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* IndicesSizesEntry */, DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_NUMBER,
+        DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.picked), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_SLICE,
         DMLOPS_LIST, 0, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
         DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_RANK, DMLOPS_AT(IndicesTensor),
@@ -10322,20 +10279,19 @@ static const uint8_t dmlops_scatter_nd_inputs[] = {
     /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
     DMLOPS_LET, 16 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* align: align([n + 1 for n in range(UpdatesTensor.DimensionCount)], min(IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 15), 0) */
+    /* align: align([n + 1 for n in range(UpdatesTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 0) */
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
     DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(UpdatesTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1), DMLOPS_MIN,
+        DMLOPS_AT(UpdatesTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
         DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
         DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(16) /* IndicesSizesEntry */,
-        DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
     DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* align */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.moved), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_MIN, DMLOPS_SLOT(16) /* IndicesSizesEntry */, DMLOPS_SMALL(8), DMLOPS_TURN(11),
-        DMLOPS_SUBTRACT, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0,
-        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* IndicesSizesEntry */, DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_NUMBER,
+        DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.picked), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST,
         0, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1),
         DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0),
@@ -11002,8 +10958,7 @@ static const dmlops_shader_tensor dmlops_activation_celu_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_CELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_celu_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11413,21 +11368,20 @@ static const uint8_t dmlops_gather_nd1_inputs[] = {
     /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
     DMLOPS_LET, 17 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], min(IndicesDimensionCount - 1 + InputDimensionCount - BatchDimensionCount - IndicesSizesEntry, 15), 0) */
+    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - BatchDimensionCount - IndicesSizesEntry, 0) */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
     DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1), DMLOPS_MIN,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
         DMLOPS_SUBTRACT, DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT,
         DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_UINT,
-        DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(17) /* IndicesSizesEntry */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+        DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(17) /* IndicesSizesEntry */, DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(8) /* align */,
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.moved), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE,
         DMLOPS_LIST, 0, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_MIN, DMLOPS_SLOT(17) /* IndicesSizesEntry */, DMLOPS_SMALL(8), DMLOPS_TURN(11),
-        DMLOPS_SUBTRACT, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0,
-        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SLOT(17) /* IndicesSizesEntry */, DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_NUMBER,
+        DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.picked), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_SLICE,
         DMLOPS_LIST, 0, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
         DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_RANK, DMLOPS_AT(IndicesTensor),
@@ -11454,10 +11408,8 @@ static const dmlops_shader_tensor dmlops_element_wise_clip_grad_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Min),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Max),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Min),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Max),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -11588,16 +11540,15 @@ static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const char* const dmlops_element_wise_quantized_linear_add_bounds[] = {"HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"};
 static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_add_shader = {
     {0, NULL},
     {0, NULL},
-    0,
-    0,
-    {0, NULL},
+    164,
     0,
     {0, NULL},
-    {3, dmlops_element_wise_quantized_linear_add_bounds},
+    0,
+    {0, NULL},
+    {0, NULL},
     0,
     {0, NULL},
     {8, 246, 0, 0},
@@ -11623,9 +11574,6 @@ static const dmlops_shader_tensor dmlops_element_wise_quantized_linear_add_tenso
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_quantized_linear_add_inputs[] = {
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12462,10 +12410,8 @@ static const dmlops_shader_tensor dmlops_activation_hard_swish_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_swish_inputs[] = {
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Alpha),
-    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Definition, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
-        DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13195,7 +13141,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"upsample_2d.hlsl", dmlops_plan_with_Definition, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
      dmlops_upsample_2d_tensors, dmlops_upsample_2d_inputs, 0, 2, -1, -1, -1},
     {"gather.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_members,
-     dmlops_gather_tensors, dmlops_gather_inputs, 23, 3, -1, -1, -1},
+     dmlops_gather_tensors, dmlops_gather_inputs, 21, 3, -1, -1, -1},
     {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_space_to_depth_members,
      dmlops_space_to_depth_tensors, dmlops_space_to_depth_inputs, 0, 2, -1, -1, -1},
     {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_depth_to_space_members,
@@ -13277,9 +13223,9 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"gather_elements.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_elements_members,
      dmlops_gather_elements_tensors, dmlops_gather_elements_inputs, 12, 3, -1, -1, -1},
     {"gather_nd.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_nd_members,
-     dmlops_gather_nd_tensors, dmlops_gather_nd_inputs, 37, 3, -1, -1, -1},
+     dmlops_gather_nd_tensors, dmlops_gather_nd_inputs, 35, 3, -1, -1, -1},
     {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_nd_members,
-     dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 37, 4, -1, -1, -1},
+     dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 35, 4, -1, -1, -1},
     {"max_pooling2.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
      dmlops_max_pooling2_tensors, dmlops_max_pooling2_inputs, 0, 3, -1, -1, -1},
     {"slice1.hlsl", dmlops_plan_with_Definition, &dmlops_slice1_shader, dmlops_slice1_members,
@@ -13341,7 +13287,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"roi_align.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align_members,
      dmlops_roi_align_tensors, dmlops_roi_align_inputs, 11, 4, -1, -1, -1},
     {"gather_nd1.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_nd1_members,
-     dmlops_gather_nd1_tensors, dmlops_gather_nd1_inputs, 40, 3, -1, -1, -1},
+     dmlops_gather_nd1_tensors, dmlops_gather_nd1_inputs, 38, 3, -1, -1, -1},
     {"element_wise_atan_yx.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_atan_yx_members,
      dmlops_element_wise_atan_yx_tensors, dmlops_element_wise_atan_yx_inputs, 0, 3, -1, -1, -1},
     {"element_wise_clip_grad.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_clip_grad_members,

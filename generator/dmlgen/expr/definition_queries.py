@@ -131,26 +131,6 @@ def may_be_written_zero(node: ir.Expr) -> bool:
     return all(isinstance(part, ir.Number) for part in leaves)
 
 
-def cuts_before_storing(node: ir.Expr, stored: bool = True) -> bool:
-    """Whether `convert` has to cut off high bits to give correct results.
-
-    Storing cuts them off, too, and sums, differences and products have the same low bits either way. If
-    anything else comes in between, the value is not `stored`.
-    """
-    match node:
-        case ir.Call("convert", (number, _)) if node.type != ir.FLOAT:
-            return not stored or cuts_before_storing(number, False)
-        case ir.Conditional(test=test, then=then, otherwise=otherwise):
-            branches = (cuts_before_storing(one, stored) for one in (then, otherwise))
-            return cuts_before_storing(test, False) or any(branches)
-        case ir.Binary(op="+" | "-" | "*", left=left, right=right) if node.type.kind == "element":
-            return any(cuts_before_storing(one, stored) for one in (left, right))
-        case ir.Apply(function=function, arguments=arguments):
-            body = cuts_before_storing(function.body, stored)
-            return body or any(cuts_before_storing(one, False) for one in arguments)
-    return any(cuts_before_storing(child, False) for child in ir.children(node))
-
-
 def asks_presence(node: ir.Expr) -> bool:
     """Whether a value depends on optional tensors being present, functions included."""
     for part in ir.walk(node):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
+from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.message import SHOWN
 from dmlgen.outputs import c_checked, c_dispatch, c_graphs
 from dmlgen.outputs.c_json import json_view
@@ -39,6 +40,9 @@ from dmlgen.plans.model import package_plans
 from dmlgen.registry import Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.text import Text
+
+_COORDINATES = 3 * MAX_RANK
+"""The entries of lists that planners' inputs are made from, at most: coordinates, three of them joined."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         operators=operators,
         specs=registry.operator,
         tensor=tensor,
-        list_capacity=max(*lists, dispatch.longest_list),
+        list_capacity=max(*lists, _COORDINATES),
         rule_texts=[*of_all, *(text for one in found.values() for text in one.texts)],
         general={rule.id: rule for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),

@@ -8,8 +8,6 @@ from functools import cache
 from typing import Any
 
 from dmlgen.diagnostics import Finding, SpecError
-from dmlgen.expr import ir
-from dmlgen.expr.bounds import BOUNDS
 from dmlgen.outputs.c_inputs import InputCode
 from dmlgen.outputs.c_rules import ProgramView
 from dmlgen.outputs.hlsl_definition.static import Static
@@ -19,8 +17,6 @@ from dmlgen.outputs.planner_inputs import PlannerInputs, PlannerTensor, planner_
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, types
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
 from dmlgen.registry import Operator, Registry
-from dmlgen.schedules import schedule_of
-from dmlgen.schedules.schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -47,14 +43,12 @@ class ShaderView:
 class OperatorPart:
     """The parts for one operator.
 
-    These are its shader, the lists that names denote, fused activations that run in their own shaders, and
-    the longest array that is computed.
+    These are its shader, the lists that names denote, and fused activations that run in their own shaders.
     """
 
     shader: ShaderView
     lists: int
     left: tuple[str, ...]
-    longest_list: int
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,6 @@ class DispatchView:
     single_type: int
     double_type: int
     native_types: int  # bit mask of those that HLSL has
-    longest_list: int
     lists: int
 
     @property
@@ -125,7 +118,6 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
         single_type=registry.data_type["FLOAT32"].value,
         double_type=registry.data_type["FLOAT64"].value,
         native_types=sum(1 << one.value for one in registry.data_types if hlsl_type(one).is_native),
-        longest_list=max(part.longest_list for part in parts.values()),
         lists=max(part.lists for part in parts.values()),
     )
 
@@ -163,17 +155,6 @@ def _reasons(plans: Plans) -> Iterator[ReasonView]:
             operator="the operator", member="a tensor", activation="an activation", number="n"
         )
         yield ReasonView(name, value, meaning, format_, tuple(given))
-
-
-def _longest_list(schedule: Schedule | None) -> int:
-    """The most entries of any array that is computed."""
-    arrays = (
-        node
-        for expression in (schedule.expressions if schedule is not None else ())
-        for node in ir.walk(expression)
-        if node.type == ir.INTS
-    )
-    return max((BOUNDS.length(node)[1] for node in arrays), default=0)
 
 
 def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, ShaderView]) -> None:
@@ -215,7 +196,7 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
         fused=_place(operator, inputs.fused) if left else -1,
         output=_place(operator, output.name) if left else -1,
     )
-    return OperatorPart(view, code.lists, left, _longest_list(schedule_of(registry, operator)))
+    return OperatorPart(view, code.lists, left)
 
 
 def _left(registry: Registry, operator: Operator, inputs: PlannerInputs) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_definition import text as definition_text
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.hlsl_lines import finished
-from dmlgen.outputs.hlsl_map import map_params, map_shader
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, tensor_of, value_types
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.parts import merged, parts
@@ -33,10 +32,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
     def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
         schedule = schedule_of(near, operator)
-        if schedule is not None and schedule.form == "map":
-            view = map_shader(near, operator, schedule, functions)
-            text = templates.render("hlsl/map.hlsl.j2", shader=view, params=map_params(plans, view))
-        elif schedule is not None:
+        if schedule is not None:
             form = _form(near, operator, schedule, functions, plans)
             text = templates.render(f"hlsl/{schedule.form}.hlsl.j2", shader=form)
         elif operator.defines is not None:

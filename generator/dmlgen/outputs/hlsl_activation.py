@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
+from dmlgen.analysis.elements import rebuilt
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_elements import ElementPrinter
+from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_functions import Calls
-from dmlgen.outputs.statements import enclosed
 from dmlgen.registry import Operator, Registry
-from dmlgen.schedules import elementwise
+from dmlgen.schedules.elementwise import Elementwise, elementwise_of
 
-ACTIVATION_PARAMETERS = 2
-"""The most that an activation has."""
+PARAMETER, ACTIVATION_PARAMETERS = "activationParameter", 2
+"""The parameters of a single activation are constants of this name with their number, at most so many."""
 
 
 @dataclass(frozen=True)
 class ActivationText:
-    """An activation of one element, `input`: `lines` return its value.
+    """An activation of one element, `input`: `line` returns its value.
 
     `parameters` are the names of its members, in their order; `value` is the operator's type.
     """
@@ -26,63 +26,53 @@ class ActivationText:
     operator: str
     value: int
     parameters: tuple[str, ...]
-    lines: tuple[str, ...]
+    line: str
     called: Calls
-
-    @property
-    def block(self) -> list[str]:
-        """Its lines where a condition decides whether they apply."""
-        return enclosed(list(self.lines))
 
 
 def activations_of(
-    registry: Registry, operator: Operator, macro: str, values: Collection[str], parameter: str
+    registry: Registry, operator: Operator, values: Collection[str], parameter: str
 ) -> tuple[ActivationText, ...]:
-    """The activations that an operator's shader supports; their elements have the type `macro`_VALUE, which
-    is one of `values`. Parameters are named by number, after `parameter`.
+    """The activations that an operator's shader supports, of floats, whose type is one of `values`.
+    Parameters are named by number, after `parameter`.
 
     They are those that work element by element and have few members: no SOFTMAX, no ELEMENT_WISE_CLIP.
     """
     others = map(registry.operator.__getitem__, registry.fusable(operator))
     computes = [
-        (other, elementwise.of_elements(other.defines, other.member, other.defines.classes))
+        (other, elementwise_of(other.defines, other.member))
         for other in others
         if other.defines is not None and len(other.attributes) <= ACTIVATION_PARAMETERS
     ]
     return tuple(
-        _activation(other, compute.value, macro, values, parameter)
+        _activation(registry, other, compute, values, parameter)
         for other, compute in computes
-        if compute is not None and compute.value is not None
+        if compute is not None
     )
 
 
 def _activation(
-    operator: Operator, value: ir.Expr, macro: str, values: Collection[str], parameter: str
+    registry: Registry, operator: Operator, form: Elementwise, values: Collection[str], parameter: str
 ) -> ActivationText:
     names = tuple(member.name for member in operator.attributes)
-    printer = _Printer(macro, values, {name: f"{parameter}{place}" for place, name in enumerate(names)})
-    lines, text = printer.value(value)
-    return ActivationText(operator.name, operator.value, names, (*lines, f"return {text};"), printer.called)
+    printer = ShaderPrinter(registry, operator, (form,), frozenset())
+    printer.reals = set(values)
 
-
-class _Printer(ElementPrinter):
-    """Prints for elements of the tensor that the activation is fused into; `parameters` are the texts of its
-    members, which are floats."""
-
-    def __init__(self, macro: str, values: Collection[str], parameters: Mapping[str, str]) -> None:
-        super().__init__({})
-        self._macro = macro
-        self._values = values
-        self._parameters = parameters
-
-    def print(self, node: ir.Expr, outer: int = 0) -> str:
+    def of_floats(node: ir.Expr) -> ir.Expr:
+        """The value of floats, whatever the types of the activation's own tensors."""
         match node:
-            case ir.Member(name=name) | ir.Call("element", (ir.Member(name=name),)):
-                return self._parameters[name]
-        return super().print(node, outer)
+            case ir.Load():
+                return ir.Local("input", ir.FLOAT, varies=True)
+            case ir.Member(name=name):
+                return ir.Local(f"{parameter}{names.index(name)}", ir.FLOAT, varies=True)
+            case ir.Call("element", (number,)):
+                return of_floats(number)
+            case ir.Number(value=number) if node.type == ir.INT:
+                return ir.Number(float(number), ir.FLOAT)
+        node = rebuilt(node, of_floats)
+        if isinstance(node, ir.Binary | ir.Call) and node.type.kind == "element":
+            return replace(node, type=ir.FLOAT)
+        return node
 
-    def values(self, node: ir.Expr) -> Collection[str]:
-        return self._values if node.type.kind == "element" else super().values(node)
-
-    def element_type(self, type_: ir.Type) -> str:
-        return f"{self._macro}_VALUE"
+    text = printer.value(of_floats(form.value), False)
+    return ActivationText(operator.name, operator.value, names, f"return {text};", printer.called)

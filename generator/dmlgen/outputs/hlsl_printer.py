@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON
-from dmlgen.names import pascal
 from dmlgen.outputs.statements import NumberPrinter
 
 CHOICE, LOGIC = 0, 1
@@ -30,7 +28,6 @@ _TURN = {
     "min": "{0} = Min({0}, {1});",
     "max": "{0} = Max({0}, {1});",
 }
-_SHIFTS = {"<<": "ShiftLeft", ">>": "ShiftRight"}
 
 
 class HlslPrinter(NumberPrinter):
@@ -95,14 +92,3 @@ class HlslPrinter(NumberPrinter):
 
     def _compared(self, function: str, left: ir.Expr, right: ir.Expr) -> str:
         return self.call_of(function, self.values(left), self.deciding(left), self.deciding(right))
-
-    def binary(self, node: ir.Binary) -> tuple[str, int]:
-        if node.op in _SHIFTS:
-            return self.applied(_SHIFTS[node.op], node.left, node.right), ATOM
-        if node.op == "/" and node.type.kind == "element":
-            exactly = may_be_written_zero(node.left)
-            return self.applied("DivideExactly" if exactly else "Quotient", node.left, node.right), ATOM
-        return super().binary(node)
-
-    def call(self, node: ir.Call) -> str:
-        return self.applied(pascal(node.function), *node.arguments)

@@ -4,7 +4,7 @@ computed once."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,17 +13,15 @@ from dmlgen.expr.definition_queries import free_locals
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_constants import Constants
 from dmlgen.outputs.hlsl_definition import shader_of
-from dmlgen.outputs.hlsl_definition.static import Static, static_of, static_of_map
-from dmlgen.outputs.hlsl_map import map_shader
+from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_names import macro, plain
-from dmlgen.outputs.reads import moves, widened
+from dmlgen.outputs.reads import moves
 from dmlgen.plans.model import Plans
 from dmlgen.plans.params import Declaration
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.cases import written
-from dmlgen.schedules.elementwise import is_moved, is_symbolic, single
-from dmlgen.schedules.schedule import Schedule
+from dmlgen.schedules.elementwise import Elementwise, is_moved, is_symbolic
 
 VARIABLES = ("d", "i", "j", "k", "l", "m")
 """Of loops."""
@@ -79,8 +77,6 @@ def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> Plan
     schedule = schedule_of(registry, operator)
     if schedule is None:
         return _of_definition(registry, operator, plans)
-    if schedule.form == "map":
-        return _of_map(registry, operator, schedule, plans)
     record = plans.record(pascal(schedule.form.upper()))
     roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
     given = {one.name: roles[one.name] for one in record.fields if one.name in roles}
@@ -105,6 +101,16 @@ def _of_definition(registry: Registry, operator: Operator, plans: Plans) -> Plan
     outputs = list(operator.defines.outputs.values())
     element = _written(outputs[0]) if shader.moves and len(outputs) == 1 else None
     eaches = {one.each for one in shader.passes if one.each}
+    values = {path: _written(node) for path, node in shader.operands.items()}
+    constants: tuple[Declaration, ...] = ()
+    one = shader.printer.form(Elementwise)
+    if one is not None and shader.form is not None:
+        element, constants = _written(one.value), shader.form["read"]
+        if operator.member[one.over.name].count is not None:
+            eaches = {one.over.name}
+        if isinstance(one.value, ir.Load) and one.is_gathered:
+            values |= _movement(one.value.coordinate, one.output)
+            element = None
     assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
     return PlannerInputs(
         record="Definition",
@@ -115,50 +121,15 @@ def _of_definition(registry: Registry, operator: Operator, plans: Plans) -> Plan
         ),
         lists={
             "kept_sizes": [_written(sizes[one.member]) for one in shader.kept],
-            **_lists(shader.printer.constants, "bound"),
+            **_lists(shader.printer.constants),
         },
-        values={path: _written(node) for path, node in shader.operands.items()},
+        values=values,
         static=static_of(shader, plans),
         fused=shader.printer.fused,
         each=next(iter(eaches), ""),
         stores=bool(shader.moves),
+        constants=constants,
         element=element if element is not None and is_symbolic(element) else None,
-    )
-
-
-def _of_map(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> PlannerInputs:
-    shader, value = map_shader(registry, operator, schedule), schedule.value
-    assert value is not None
-    entries = [one.member for one in shader.tensors]
-    of_doubles = widened(schedule, entries[:-1])
-
-    def mask(some: Iterable[str]) -> int:
-        return sum(1 << entries.index(one) for one in some)
-
-    pass_ = {
-        "over": entries.index(schedule.over),
-        "single": 0 if shader.is_gathered else mask(single(value)),
-        "is_gathered": shader.is_gathered,
-        "is_placed": shader.is_shifted,
-    }
-    values = {} if of_doubles == ir.ZERO else {"widened": of_doubles}
-    if shader.is_gathered and isinstance(value, ir.Load):
-        values |= _movement(value.coordinate, shader.output.node)
-        value = None
-    return PlannerInputs(
-        record="Definition",
-        planner="definition",
-        tensors=tuple(
-            PlannerTensor("tensors", one.node, one.node.name in shader.moves) for one in shader.tensors
-        ),
-        lists=_lists(shader.constants, "switch"),
-        values=values,
-        static=static_of_map(shader, pass_, plans),
-        fused=shader.fused,
-        each=schedule.over if operator.member[schedule.over].count is not None else "",
-        stores=bool(shader.moves),
-        constants=(*shader.elements, *shader.scalars),
-        element=value if value is not None and is_symbolic(value) else None,
     )
 
 
@@ -180,13 +151,13 @@ def _movement(target: ir.Expr, visited: ir.Tensor) -> dict[str, ir.Expr]:
     return {path: _folded(ir.substitute(node, {ir.AT: labels})) for path, node in found.items()}
 
 
-def _lists(constants: Constants, macros: str) -> dict[str, list[ir.Expr]]:
-    """The entries of lists of constants; `macros` is the kind of those that are macros."""
+def _lists(constants: Constants) -> dict[str, list[ir.Expr]]:
+    """The entries of lists of constants."""
     fields = {
         "lists": ("ints", "floats"),
         "elements": ("element",),
         "numbers": ("int", "float"),
-        "bounds": (macros,),
+        "bounds": ("bound",),
     }
     return {
         field: [_written(one.node) for one in constants.known(*kinds) if one.node is not None]

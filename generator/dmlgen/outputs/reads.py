@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dmlgen.catalog import ALGORITHMS
 from dmlgen.expr import ir
-from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import Operator
 from dmlgen.schedules.schedule import Schedule
@@ -24,9 +23,9 @@ def tensors_read(operator: Operator, expressions: Iterable[ir.Expr]) -> list[str
     return sorted(read, key=lambda entry: (read[entry], entry))
 
 
-def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
-    """The tensors, as bits, whose integers shaders compute in double precision; this may depend on whether
-    members are present."""
+def widened(value: ir.Expr, tensors: Sequence[str]) -> ir.Expr:
+    """The tensors, as bits, whose integers shaders compute in double precision for a value; this may depend
+    on whether members are present."""
     masks: dict[ir.Expr | None, int] = {}
 
     def visit(node: ir.Expr, test: ir.Expr | None) -> None:
@@ -42,8 +41,7 @@ def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
         for part in ir.children(node):
             visit(part, test)
 
-    for expression in schedule.expressions:
-        visit(expression, None)
+    visit(value, None)
     always = masks.pop(None, 0)
     found: ir.Expr = ir.Number(always, ir.INT)
     assert len(masks) <= 1, "only one condition is known"
@@ -54,12 +52,12 @@ def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
 
 
 def moves(schedule: Schedule) -> tuple[str, ...]:
-    """The tensors whose elements a schedule copies unchanged."""
-    if schedule.form in ALGORITHMS:
-        named = {"output": ir.Tensor(schedule.output), **schedule.roles}
-        moved = (named[name] for name, role in ALGORITHMS[schedule.form].roles.items() if role.moved)
-        return tuple(one.name for one in moved if isinstance(one, ir.Tensor))
-    return () if schedule.value is None else copied(schedule.output, schedule.value)
+    """The tensors whose elements an algorithm copies unchanged."""
+    if schedule.form not in ALGORITHMS:
+        return ()
+    named = {"output": ir.Tensor(schedule.output), **schedule.roles}
+    moved = (named[name] for name, role in ALGORITHMS[schedule.form].roles.items() if role.moved)
+    return tuple(one.name for one in moved if isinstance(one, ir.Tensor))
 
 
 def copied(output: str, value: ir.Expr) -> tuple[str, ...]:
@@ -73,18 +71,8 @@ def copied(output: str, value: ir.Expr) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*moved, output]))
 
 
-def bits(operator: Operator, schedule: Schedule) -> tuple[str, ...]:
-    """The tensors whose elements are used as raw bits."""
-    of_bits = tensors_of_bits(schedule.expressions)
-    inputs = [name for name in tensors_read(operator, schedule.expressions) if name in of_bits]
-    stores = schedule.value is not None and is_made_of_bits(schedule.value)
-    return (*inputs, schedule.output) if stores else tuple(inputs)
-
-
 def _copies(node: ir.Expr) -> bool:
     match node:
-        case ir.Definition(value=value):
-            return _copies(value)
         case ir.Conditional(then=then, otherwise=otherwise):
             return _copies(then) and _copies(otherwise)
         case ir.Call(function="element", arguments=(ir.Number(value=value),)):
@@ -98,8 +86,6 @@ def _copies(node: ir.Expr) -> bool:
 def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
     """The parts of a copied value that select the element."""
     match node:
-        case ir.Definition(value=value):
-            yield from _deciding(value)
         case ir.Conditional(test=test, then=then, otherwise=otherwise):
             yield test
             yield from _deciding(then)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.shader import moved_as_bits
-from dmlgen.outputs.reads import bits, moves, tensors_read, widened
+from dmlgen.outputs.reads import moves, tensors_read, widened
 from dmlgen.registry import EnumEntry, Operator, Registry
-from dmlgen.schedules import forms_of, schedule_of
-from dmlgen.schedules.schedule import Schedule
+from dmlgen.schedules import form_of, forms_of, schedule_of
+from dmlgen.schedules.elementwise import Elementwise
 
 SHORT, DOUBLES = "Native16BitShaderOpsSupported", "DoublePrecisionFloatShaderOps"
 
@@ -31,26 +31,26 @@ def requirements(registry: Registry, operator: Operator) -> tuple[Requirement, .
     types: dict[str, list[EnumEntry]] = {}
     for row in (row for table in operator.support.values() for row in table):
         types.setdefault(row.tensor, []).extend(registry.data_type[name] for name in row.types)
-    schedule = schedule_of(registry, operator)
-    as_bits = _taken_as_bits(registry, operator, schedule)
+    as_bits = _taken_as_bits(registry, operator)
     computed = [one for name, some in types.items() if name not in as_bits for one in some]
     every = [one for some in types.values() for one in some]
     found = [
         Requirement(SHORT, _names(one for one in every if one.bits == 16)),
         Requirement(DOUBLES, _names(one for one in computed if one.bits == 64 and one.kind == "float")),
-        *_widened(operator, schedule, types),
+        *_widened(registry, operator, types),
     ]
     return tuple(one for one in found if one.types)
 
 
 def _widened(
-    operator: Operator, schedule: Schedule | None, types: dict[str, list[EnumEntry]]
+    registry: Registry, operator: Operator, types: dict[str, list[EnumEntry]]
 ) -> Iterator[Requirement]:
     """Of tensors whose integers are computed in double precision."""
-    if schedule is None or schedule.form != "map":
+    form = form_of(registry, operator, Elementwise)
+    if form is None:
         return
-    tensors = tensors_read(operator, schedule.expressions)
-    match widened(schedule, tensors):
+    tensors = tensors_read(operator, [form.value])
+    match widened(form.value, tensors):
         case ir.Number(value=mask):
             member = None
         case ir.Conditional(ir.Present(ir.Member(name=member)), ir.Number(value=mask)):
@@ -62,13 +62,14 @@ def _widened(
             )
 
 
-def _taken_as_bits(registry: Registry, operator: Operator, schedule: Schedule | None) -> tuple[str, ...]:
+def _taken_as_bits(registry: Registry, operator: Operator) -> tuple[str, ...]:
     """The tensors of which only the size of elements matters."""
+    schedule = schedule_of(registry, operator)
     if operator.defines is not None and schedule is None:
         return moved_as_bits(operator, operator.defines, forms_of(registry, operator))
     if schedule is None:
         return tuple(member.name for member in operator.members if member.is_tensor)
-    return (*moves(schedule), *bits(operator, schedule))
+    return moves(schedule)
 
 
 def _names(types: Iterator[EnumEntry]) -> tuple[str, ...]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmlgen import written
-from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.analysis.ranks import Counts, Lengths, dimension_counts
 from dmlgen.catalog import ALGORITHMS, KINDS, Algorithm, Role
 from dmlgen.diagnostics import fault, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.define import Definer, varies
 from dmlgen.expr.definition_queries import free_locals
-from dmlgen.registry import AlgorithmUse, Member, Rule, Support
+from dmlgen.registry import AlgorithmUse, Definition, Member, Rule, Support
 from dmlgen.resolve.definition import unused_names
 from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.source import Scalar
@@ -46,16 +45,18 @@ def resolve_algorithm(
     faults.stop()
     tensors = {role: value.name for role, value in roles.items() if isinstance(value, ir.Tensor)}
     counts = dimension_counts(members, resolved, support)
-    elements, target = InElements(definer.scope.elements), None
+    names: dict[str, ir.Expr] = {}
+    target = None
     for role, wanted in algorithm.roles.items():
         with faults:
             if wanted.kind not in ("input", "output"):
-                roles[role] = _in_elements(given[role], roles[role], elements)
+                roles[role] = _named(given[role], roles[role], names)
             if wanted.kind == "coordinate":
                 target = _checked_target(given[role], wanted, roles.pop(role), tensors, counts)
     faults.stop()
     del roles["output"]
-    return AlgorithmUse(name.value, tensors["output"], elements.definitions, target, roles)
+    definitions = tuple(Definition(*one) for one in names.items())
+    return AlgorithmUse(name.value, tensors["output"], definitions, target, roles)
 
 
 def _given(node: written.Algorithm, algorithm: Algorithm) -> dict[str, Scalar[str | int | bool]]:
@@ -104,13 +105,20 @@ def _number(given: Scalar[str | int | bool], role: Role, definer: Definer) -> ir
     return found
 
 
-def _in_elements(given: Scalar[str | int | bool], value: ir.Expr, elements: InElements) -> ir.Expr:
-    """A number or a coordinate in the form in which algorithms compute it."""
-    try:
-        return elements.of(value)
-    except Unfit:
-        message = "algorithms compute this of `at`, sizes and indices: no loops over elements, no functions"
-        raise fault(given.position, "expression-form", message) from None
+def _named(given: Scalar[str | int | bool], value: ir.Expr, names: dict[str, ir.Expr]) -> ir.Expr:
+    """A number or a coordinate, with its names, which are collected, each after those it uses."""
+    found: dict[ir.Expr, ir.Expr] = {}
+    for node in ir.walk(value):
+        match node:
+            case ir.Apply(function=ir.Function(name=name, parameters=(), body=body)):
+                names[name] = names.get(name) or _named(given, body, names)
+                found[node] = ir.Definition(name, names[name])
+            case ir.Apply() | ir.Reduce(over_elements=True):
+                message = (
+                    "algorithms compute this of `at`, sizes and indices: no loops over elements, no functions"
+                )
+                raise fault(given.position, "expression-form", message)
+    return ir.substitute(value, found)
 
 
 def _checked_target(

@@ -4,9 +4,9 @@ A spec defines outputs without saying how to compute them. Each module here reco
 definitions, and turns it into a schedule that computes it. Where no form fits, the generic reference and the
 generic shader follow the definition literally: slow, but correct.
 
-A module's `recognize` returns a `Schedule`; it returns None or raises Unfit where there is none. It is given
-the definition, and facts from members, rules and tables. A `FastForm` is an alternative to the generic
-shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognize one.
+A module's `recognize` returns a `FastForm`, an alternative to the generic shader for the descriptions that
+it fits, or, for a scan, a `Schedule`; it returns None or raises Unfit where there is none. It is given the
+definition, and facts from members, rules and tables.
 
 None of this is part of the registry: what an operator is does not depend on how it is computed. Outputs ask
 here, and an operator is analyzed when one first asks for it.
@@ -20,7 +20,6 @@ from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from dmlgen.analysis.elements import Unfit
-from dmlgen.expr.definition_queries import cuts_before_storing
 from dmlgen.registry import Operator, OutputDefinitions, Registry
 from dmlgen.schedules import (
     attention,
@@ -34,17 +33,12 @@ from dmlgen.schedules import (
     sums,
     vector_axis,
 )
+from dmlgen.schedules.elementwise import Elementwise
 from dmlgen.schedules.schedule import FastForm, Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 F = TypeVar("F", bound=FastForm)
 T = TypeVar("T")
-
-SCHEDULES: tuple[Callable[[OutputDefinitions, TensorFacts], Schedule | None], ...] = (
-    elementwise.recognize,
-    scan.recognize,
-)
-"""The first of these that fits is taken."""
 
 FAST_FORMS: tuple[Callable[[OutputDefinitions, TensorFacts], FastForm | None], ...] = (
     contraction.recognize,
@@ -56,6 +50,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, TensorFacts], FastForm | None], .
     sparse_sum.recognize,
     vector_axis.recognize,
 )
+"""Of definitions that are neither scans nor maps."""
 
 
 class _Found(NamedTuple):
@@ -82,23 +77,23 @@ def form_of(registry: Registry, operator: Operator, kind: type[F]) -> F | None:
 
 
 def follows_definition(registry: Registry, operator: Operator) -> bool:
-    """Whether the shader follows the operator's definition, in place of a schedule."""
-    return operator.defines is not None and schedule_of(registry, operator) is None
+    """Whether the shader has passes for the operator's definition."""
+    found = schedule_of(registry, operator) or form_of(registry, operator, Elementwise)
+    return operator.defines is not None and found is None
 
 
 def _found(registry: Registry, operator: Operator) -> _Found:
     """Analyzes an operator once; all registries that share the object share its enumerations, too."""
     if (one := operator.algorithm) is not None:
-        return _Found(Schedule(one.name, one.output, one.output, place=one.target, roles=one.roles), ())
+        return _Found(Schedule(one.name, one.output, one.target, one.roles), ())
     if operator.defines is None or registry.by_definition:
         return _Found(None, ())
     if operator not in _known:
         facts = TensorFacts(operator.member, operator.inferences, operator.support, registry.enums)
-        # Schedules compute in 32 bits or more, and wrap when they store.
-        cuts = any(map(cuts_before_storing, operator.defines.outputs.values()))
-        schedule = next(_recognized(() if cuts else SCHEDULES, operator.defines, facts), None)
-        forms = _recognized(FAST_FORMS if schedule is None else (), operator.defines, facts)
-        _known[operator] = _Found(schedule, tuple(forms))
+        schedule = next(_recognized((scan.recognize,), operator.defines, facts), None)
+        maps = tuple(_recognized((elementwise.recognize,), operator.defines, facts))
+        others = FAST_FORMS if schedule is None and not maps else ()
+        _known[operator] = _Found(schedule, maps or tuple(_recognized(others, operator.defines, facts)))
     return _known[operator]
 
 

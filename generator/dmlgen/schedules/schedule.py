@@ -1,4 +1,4 @@
-"""Schedules: a form that definitions may have, or an algorithm, and the parts in which operators differ."""
+"""Schedules: a scan or an algorithm, and faster forms of definitions."""
 
 from __future__ import annotations
 
@@ -10,26 +10,17 @@ from dmlgen.expr import ir
 
 @dataclass(frozen=True)
 class Schedule:
-    """A fast way to compute an operator: a form of its definition, or its algorithm.
+    """A fast way to compute an operator without passes of its definition: a scan, or its algorithm.
 
-    The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
-    tensors, each in turn as number `index`) it stores `value` in `output`, from the coordinate `place` on
-    (None: all 0). Every other form has its own function of the `roles`: tensors, and expressions of the
-    description. A scan combines elements by its `operation`.
+    Each form has its own function of the `roles`: tensors, and expressions of the description. An algorithm
+    may store elements from the coordinate `place` on. A scan combines elements by its `operation`.
     """
 
     form: str
     output: str
-    over: str
-    value: ir.Expr | None = None
     place: ir.Expr | None = None
     roles: Mapping[str, ir.Expr] = field(default_factory=dict)
     operation: str = ""
-
-    @property
-    def expressions(self) -> tuple[ir.Expr, ...]:
-        """All of its expressions of the description and of elements."""
-        return tuple(node for node in (self.value, self.place, *self.roles.values()) if node is not None)
 
 
 @dataclass(frozen=True)

@@ -59,16 +59,16 @@ _FORMS: tuple[tuple[str, Mapping[str, str], str], ...] = (
      "MULTIHEAD_ATTENTION MULTIHEAD_ATTENTION1"),
 )  # fmt: skip
 FORMS: Mapping[str, Roles] = {name: {form: roles} for form, roles, names in _FORMS for name in names.split()}
-_MAPS = (
+_ELEMENTWISE = (
     "ELEMENT_WISE_* ACTIVATION_* CAST JOIN FILL_VALUE_CONSTANT GATHER GATHER_ELEMENTS GATHER_ND GATHER_ND1"
 )
-"""All others of these names are maps."""
+"""All others of these names work element by element."""
 
 
 def listed(name: str) -> Roles | None:
     """The form that an operator is to have."""
-    is_map = any(fnmatchcase(name, one) for one in _MAPS.split())
-    return FORMS.get(name, {"map": {}} if is_map else None)
+    is_elementwise = any(fnmatchcase(name, one) for one in _ELEMENTWISE.split())
+    return FORMS.get(name, {"elementwise": {}} if is_elementwise else None)
 
 
 def found(registry: Registry, operator: Operator) -> Roles:

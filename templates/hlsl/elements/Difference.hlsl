@@ -1,6 +1,8 @@
-// x - y of integers, rounded to a float only once: the magnitude of the exact difference fits in 32 bits.
-float Difference(int x, int y, float type)
+// x - y of integers of 32 bits, rounded to a float only once: the magnitude of the difference fits in 32 bits.
+float Difference(int64_t x, int64_t y, float type)
 {
-    return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x);
+    const int64_t difference = x - y;
+    const float magnitude = (float)(uint)(difference < 0 ? 0 - difference : difference);
+    return difference < 0 ? -magnitude : magnitude;
 }
-float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : -(float)(y - x); }
+double Difference(int64_t x, int64_t y, double type) { return (double)(x - y); }

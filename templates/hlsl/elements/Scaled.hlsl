@@ -4,12 +4,12 @@ float Scaled(float x, float scale, float bias)
     precise float result = x * scale + bias;
     return result;
 }
-double Scaled(double x, float scale, float bias)
+double Scaled(double x, double scale, double bias)
 {
-    precise double result = x * (double)scale + (double)bias;
+    precise double result = x * scale + bias;
     return result;
 }
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint64_t Scaled(uint64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }
+uint64_t Scaled(uint64_t x, float scale, float bias) { return Convert(Scaled((double)x, (double)scale, (double)bias), x); }

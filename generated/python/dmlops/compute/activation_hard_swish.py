@@ -17,16 +17,13 @@ def define(e: Evaluation, desc: Any) -> None:
     def x(at: Any) -> Any:
         return e.single("InputTensor", at)
 
-    def weight(at: Any) -> Any:
-        return f.maximum(
-            f.minimum(
-                e.as_single(f.single(desc.Alpha)) * x(at) + e.as_single(f.single(desc.Beta)), e.as_single(1.0)
-            ),
-            e.as_single(0.0),
-        )
+    def score(at: Any) -> Any:
+        return e.as_single(f.single(desc.Alpha)) * x(at) + e.as_single(f.single(desc.Beta))
 
     e.outputs = {
-        "OutputTensor": lambda at: choose(weight(at) == 0.0, e.as_single(0.0), x(at) * weight(at)),
+        "OutputTensor": lambda at: choose(
+            score(at) <= 0.0, e.as_single(0.0), x(at) * f.minimum(score(at), e.as_single(1.0))
+        ),
     }
 
 

@@ -16,11 +16,11 @@ def define(e: Evaluation, desc: Any) -> None:
     def x(at: Any) -> Any:
         return e.single("InputTensor", at)
 
-    def weight(at: Any) -> Any:
-        return 1.0 / (1.0 + f.exp(-e.as_single(f.single(desc.SigmoidInputScale)) * x(at)))
+    def divisor(at: Any) -> Any:
+        return 1.0 + f.exp(-e.as_single(f.single(desc.SigmoidInputScale)) * x(at))
 
     e.outputs = {
-        "OutputTensor": lambda at: choose(weight(at) == 0.0, e.as_single(0.0), x(at) * weight(at)),
+        "OutputTensor": lambda at: choose(f.is_infinity(divisor(at)), e.as_single(0.0), x(at) / divisor(at)),
     }
 
 

@@ -14,9 +14,7 @@ from ..coordinates import Coordinates, Load, normalize_index
 def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     """The coordinate of OutputTensor where the element goes."""
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
-    scattered = align(
-        at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0
-    )
+    scattered = align(at, desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 0)
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     indexed = tuple(
         normalize_index(
@@ -28,7 +26,7 @@ def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
             ),
             desc.OutputTensor.Sizes[input_start + j],
         )
-        for j in range(min(index_tuple_size, 8))
+        for j in range(index_tuple_size)
     )
     return align(indexed + scattered[desc.IndicesDimensionCount - 1 :], desc.OutputTensor.DimensionCount, 0)
 

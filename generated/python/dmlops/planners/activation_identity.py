@@ -16,8 +16,8 @@ SHADER = DefinitionShader(
 )
 
 OPERANDS = [
-    Operand("InputTensor", "INPUT", as_bits=True),
-    Operand("OutputTensor", "OUTPUT", as_bits=True),
+    Operand("InputTensor", "INPUT"),
+    Operand("OutputTensor", "OUTPUT"),
 ]
 
 

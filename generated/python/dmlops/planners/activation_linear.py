@@ -6,11 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import elements as f
 from ..coordinates import Coordinates, Load
-from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
@@ -18,7 +16,7 @@ SHADER = DefinitionShader(
     map=MapPass(1, 0, False, False),
 )
 
-CONSTANTS = ["uint2 alpha", "uint2 beta"]
+CONSTANTS = ["float alpha", "float beta"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT"),
@@ -28,22 +26,15 @@ OPERANDS = [
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of the output at a coordinate; `load` reads those of other tensors."""
-    return (
-        f.convert(f.single(desc.Alpha), desc.InputTensor.DataType) * load("InputTensor", at)
-        + f.convert(f.single(desc.Beta), desc.InputTensor.DataType)
-    )
+    return f.single(desc.Alpha) * load("InputTensor", at) + f.single(desc.Beta)
 
 
-@np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        elements=[
-            *pair(f.convert(f.single(desc.Alpha), desc.InputTensor.DataType)),
-            *pair(f.convert(f.single(desc.Beta), desc.InputTensor.DataType)),
-        ],
+        numbers=[bits(f.single(desc.Alpha)), bits(f.single(desc.Beta))],
     )
 
 

@@ -15,7 +15,7 @@ SHADER = DefinitionShader(
     map=MapPass(1, 0, False, False),
 )
 
-CONSTANTS = ["float threshold", "float bias"]
+CONSTANTS = ["float bias", "float threshold"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT"),
@@ -28,7 +28,7 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        numbers=[bits(f.single(desc.Threshold)), bits(f.single(desc.Bias))],
+        numbers=[bits(f.single(desc.Bias)), bits(f.single(desc.Threshold))],
         widened=1,
     )
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import elements as f
-from ..gpu.planner_helpers import Operand, Planner, pair, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
@@ -17,7 +15,7 @@ SHADER = DefinitionShader(
     map=MapPass(2, 0, False, False),
 )
 
-CONSTANTS = ["uint2 min_", "uint2 max_"]
+CONSTANTS = ["float min_", "float max_"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT"),
@@ -26,16 +24,12 @@ OPERANDS = [
 ]
 
 
-@np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        elements=[
-            *pair(f.convert(f.single(desc.Min), desc.InputTensor.DataType)),
-            *pair(f.convert(f.single(desc.Max), desc.InputTensor.DataType)),
-        ],
+        numbers=[bits(f.single(desc.Min)), bits(f.single(desc.Max))],
     )
 
 

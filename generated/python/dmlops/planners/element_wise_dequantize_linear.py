@@ -11,7 +11,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
-    bounds=["HAS_ZERO_POINT"],
+    optional=4,
     map=MapPass(3, 0, False, False),
 )
 
@@ -28,7 +28,6 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        bounds=[1 if desc.ZeroPointTensor is not None else 0],
     )
 
 

@@ -24,8 +24,7 @@ OPERANDS = [
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of the output at a coordinate; `load` reads those of other tensors."""
-    difference_ = load("ATensor", at) - load("BTensor", at)
-    return difference_ * difference_
+    return (load("ATensor", at) - load("BTensor", at)) * (load("ATensor", at) - load("BTensor", at))
 
 
 def inputs(desc: Any, index: int) -> Definition:

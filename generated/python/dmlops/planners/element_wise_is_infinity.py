@@ -6,12 +6,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import enums
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
+IS_INFINITY_MODE_NEGATIVE = enums.IsInfinityMode.NEGATIVE
+IS_INFINITY_MODE_POSITIVE = enums.IsInfinityMode.POSITIVE
+
 SHADER = DefinitionShader(
-    bounds=["INFINITY_MODE"],
+    bounds=["IS_POSITIVE", "IS_NEGATIVE"],
     map=MapPass(1, 0, False, False),
 )
 
@@ -26,7 +30,10 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        bounds=[int(desc.InfinityMode)],
+        bounds=[
+            1 if desc.InfinityMode == IS_INFINITY_MODE_POSITIVE else 0,
+            1 if desc.InfinityMode == IS_INFINITY_MODE_NEGATIVE else 0,
+        ],
     )
 
 

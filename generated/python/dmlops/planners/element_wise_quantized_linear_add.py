@@ -11,7 +11,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
-    bounds=["HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"],
+    optional=164,
     map=MapPass(8, 246, False, False),
 )
 
@@ -33,10 +33,6 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        bounds=[
-            1 if desc.AZeroPointTensor is not None else 0, 1 if desc.BZeroPointTensor is not None else 0,
-            1 if desc.OutputZeroPointTensor is not None else 0,
-        ],
     )
 
 

@@ -6,12 +6,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import enums
 from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
+ROUNDING_MODE_HALVES_TO_NEAREST_EVEN = enums.RoundingMode.HALVES_TO_NEAREST_EVEN
+ROUNDING_MODE_TOWARD_ZERO = enums.RoundingMode.TOWARD_ZERO
+
 SHADER = DefinitionShader(
-    bounds=["ROUNDING_MODE"],
+    bounds=["IS_HALVES_TO_NEAREST_EVEN", "IS_TOWARD_ZERO"],
     map=MapPass(1, 0, False, False),
 )
 
@@ -26,7 +30,10 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        bounds=[int(desc.RoundingMode)],
+        bounds=[
+            1 if desc.RoundingMode == ROUNDING_MODE_HALVES_TO_NEAREST_EVEN else 0,
+            1 if desc.RoundingMode == ROUNDING_MODE_TOWARD_ZERO else 0,
+        ],
     )
 
 

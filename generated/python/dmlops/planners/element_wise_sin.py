@@ -33,7 +33,6 @@ def inputs(desc: Any, index: int) -> Definition:
             bits(f.single(f.part(desc.ScaleBias, "Scale"))), bits(f.single(f.part(desc.ScaleBias, "Bias"))),
         ],
         bounds=[1 if desc.ScaleBias is not None else 0],
-        widened=1 if desc.ScaleBias is not None else 0,
     )
 
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import elements as f
-from ..gpu.planner_helpers import Operand, Planner, bits, pair, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, bits, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
@@ -18,7 +16,7 @@ SHADER = DefinitionShader(
     map=MapPass(1, 0, False, False),
 )
 
-CONSTANTS = ["uint2 min_", "float scaleBiasScale", "float scaleBiasBias"]
+CONSTANTS = ["float scaleBiasScale", "float scaleBiasBias", "float min_"]
 
 OPERANDS = [
     Operand("InputTensor", "INPUT"),
@@ -26,15 +24,14 @@ OPERANDS = [
 ]
 
 
-@np.errstate(all="ignore")  # a constant may be too large for the data type
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        elements=[*pair(f.convert(f.single(desc.Min), desc.InputTensor.DataType))],
         numbers=[
             bits(f.single(f.part(desc.ScaleBias, "Scale"))), bits(f.single(f.part(desc.ScaleBias, "Bias"))),
+            bits(f.single(desc.Min)),
         ],
         bounds=[1 if desc.ScaleBias is not None else 0],
         widened=1 if desc.ScaleBias is not None else 0,

@@ -28,7 +28,7 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     align_ = align(
         tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes))),
-        min(len(desc.InputTensor.Sizes) + desc.IndexDimensions - 1, 15), 0,
+        len(desc.InputTensor.Sizes) + desc.IndexDimensions - 1, 0,
     )
     axis = desc.Axis + desc.IndexDimensions
     return Definition(

@@ -32,13 +32,13 @@ def inputs(desc: Any, index: int) -> Definition:
     indices_dimension_count2 = desc.IndicesDimensionCount - 1
     align_ = align(
         tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes))),
-        min(indices_dimension_count2 + desc.InputDimensionCount - indices_sizes_entry, 15), 0,
+        indices_dimension_count2 + desc.InputDimensionCount - indices_sizes_entry, 0,
     )
     return Definition(
         tensors=tensors,
         movement=Movement(
             moved=align(
-                tuple(-1 - d for d in range(min(indices_sizes_entry, 8)))
+                tuple(-1 - d for d in range(indices_sizes_entry))
                 + align_[max(indices_dimension_count2, 0) :],
                 len(desc.InputTensor.Sizes), 0,
             ),

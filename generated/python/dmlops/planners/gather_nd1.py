@@ -32,13 +32,7 @@ def inputs(desc: Any, index: int) -> Definition:
     indices_sizes_entry = indices_sizes[indices_dimension_count2 - 1]
     align_ = align(
         tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes))),
-        min(
-            indices_dimension_count
-            + desc.InputDimensionCount
-            - desc.BatchDimensionCount
-            - indices_sizes_entry,
-            15,
-        ),
+        indices_dimension_count + desc.InputDimensionCount - desc.BatchDimensionCount - indices_sizes_entry,
         0,
     )
     return Definition(
@@ -46,7 +40,7 @@ def inputs(desc: Any, index: int) -> Definition:
         movement=Movement(
             moved=align(
                 align_[: desc.BatchDimensionCount]
-                + tuple(-1 - d for d in range(min(indices_sizes_entry, 8)))
+                + tuple(-1 - d for d in range(indices_sizes_entry))
                 + align_[max(indices_dimension_count, 0) :],
                 len(desc.InputTensor.Sizes), 0,
             ),

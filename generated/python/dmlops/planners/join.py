@@ -8,12 +8,13 @@ from typing import Any
 
 from ..arithmetic import entry
 from ..coordinates import Coordinates, Load
-from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.planner_helpers import Operand, Planner, tensors_of
 from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
+    optional=1,
     map=MapPass(0, 0, False, True),
 )
 
@@ -34,16 +35,10 @@ def inputs(desc: Any, index: int) -> Definition:
     tensors = tensors_of(desc, OPERANDS, index)
     return Definition(
         tensors=tensors,
-        lists=[
-            limited(
-                tuple(
-                    sum(entry(desc.InputTensors[i].Sizes, desc.Axis) for i in range(index))
-                    if d == desc.Axis
-                    else 0
-                    for d in range(len(desc.OutputTensor.Sizes))
-                )
-            )
-        ],
+        begin=tuple(
+            sum(entry(desc.InputTensors[i].Sizes, desc.Axis) for i in range(index)) if d == desc.Axis else 0
+            for d in range(len(desc.OutputTensor.Sizes))
+        ),
     )
 
 

@@ -28,7 +28,7 @@ def inputs(desc: Any, index: int) -> Scatter:
     indices_dimension_count2 = desc.IndicesDimensionCount - 1
     align_ = align(
         tuple(n + 1 for n in range(len(desc.UpdatesTensor.Sizes))),
-        min(indices_dimension_count2 + desc.InputDimensionCount - indices_sizes_entry, 15), 0,
+        indices_dimension_count2 + desc.InputDimensionCount - indices_sizes_entry, 0,
     )
     return Scatter(
         input=tensors[0],
@@ -37,7 +37,7 @@ def inputs(desc: Any, index: int) -> Scatter:
         output=tensors[3],
         movement=Movement(
             moved=align(
-                tuple(-1 - d for d in range(min(indices_sizes_entry, 8)))
+                tuple(-1 - d for d in range(indices_sizes_entry))
                 + align_[max(indices_dimension_count2, 0) :],
                 len(desc.OutputTensor.Sizes), 0,
             ),

@@ -58,9 +58,13 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         return self.print(node, outer) if self._is_wide(node) else f"(int64_t){self.print(node, ATOM)}"
 
     def _is_wide(self, node: ir.Expr) -> bool:
-        return self.widths.is_wide(node, self._locals)
+        return self._bits(node) > 32
 
-    def _type_of(self, node: ir.Expr) -> str:
+    def _bits(self, node: ir.Expr) -> int:
+        """The bits that an integer can need."""
+        return self.widths.bits(node, self._locals)
+
+    def type_of(self, node: ir.Expr) -> str:
         if self.vectorized and node.type == ir.FLOAT:
             loads = (part for part in walk_through(node) if isinstance(part, ir.Load))
             if any(load.tensor.name == self.vectorized for load in loads):
@@ -107,8 +111,8 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         places = ["at"] if uses_at(body) else []
         before = self._locals, self._single
         self._locals, self._single = inner, single
-        parameters = [f"{self._type_of(one)} {local(one.name)}" for one in function.parameters]
-        type_ = self._type_of(body)
+        parameters = [f"{self.type_of(one)} {local(one.name)}" for one in function.parameters]
+        type_ = self.type_of(body)
         name = self._define(
             (function, single, frozenset(inner.items())),
             function.name,
@@ -130,10 +134,10 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         """A call of a separate function for an expression, with the locals it uses as arguments; its name is
         that of the subject, with a word for what the expression is."""
         outer = {name: one for name, one in free_locals(node).items() if name not in self.statics}
-        parameters = [f"{self._type_of(one)} {local(name)}" for name, one in outer.items()]
+        parameters = [f"{self.type_of(one)} {local(name)}" for name, one in outer.items()]
         of_elements = frozenset((name, self._locals[name]) for name in outer if name in self._locals)
         word = self.subject + word
-        name = self._define((node, self._single, of_elements), word, self._type_of(node), parameters, body)
+        name = self._define((node, self._single, of_elements), word, self.type_of(node), parameters, body)
         return f"{name}({', '.join(map(local, outer))})"
 
     def _returned(self, node: ir.Expr) -> list[str]:

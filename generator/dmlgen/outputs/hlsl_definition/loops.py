@@ -22,7 +22,7 @@ class LoopPrinter(TensorPrinter):
     def running(self, node: ir.Reduce, term: ir.Expr) -> tuple[str, str, str, str]:
         """A fold as inline code: the type and the initial value of its result, its term, and the statement
         that adds the local `term` to the local `result`."""
-        type_, decides = self._type_of(node), node.type == ir.BOOL
+        type_, decides = self.type_of(node), node.type == ir.BOOL
         return type_, self._start(node), self._in(term, decides, 0), self.turn(node, "result", "term")
 
     def reduce(self, node: ir.Reduce) -> str:
@@ -80,7 +80,7 @@ class LoopPrinter(TensorPrinter):
         start = self._start(node)
         return [
             *bounds,
-            f"{precise}{self._type_of(node)} result = {start};",
+            f"{precise}{self.type_of(node)} result = {start};",
             *self._best(node),
             *turn,
             "return result;",
@@ -92,9 +92,9 @@ class LoopPrinter(TensorPrinter):
         if node.type == ir.BOOL:
             return self.deciding(body, COMPARISON)
         is_free = node.kind == "sum" and node.over_elements  # even if it decides
-        single, type_ = self._single and not is_free, self._type_of(node)
+        single, type_ = self._single and not is_free, self.type_of(node)
         widens = self._is_wide(node) and body.type == ir.INT and node.kind in ("sum", "product")
-        if widens or self._type_of(body) == type_:
+        if widens or self.type_of(body) == type_:
             return self._in(body, single, 0)
         return f"({type_}){self._in(body, single, ATOM)}"
 
@@ -138,7 +138,7 @@ class LoopPrinter(TensorPrinter):
         if node.type == ir.BOOL:
             return START[node.kind]
         if node.kind in ("sum", "product"):
-            return f"({self._type_of(node)}){START[node.kind]}"
+            return f"({self.type_of(node)}){START[node.kind]}"
         if node.kind in ("argmax", "argmin"):
             return f"{local(node.loops[0].variable.name)}First"
         end = "max_value" if node.kind == "min" else "min_value"
@@ -155,10 +155,10 @@ class LoopPrinter(TensorPrinter):
     def _best(self, node: ir.Reduce) -> list[str]:
         if node.kind not in ("argmax", "argmin"):
             return []
-        return [f"{self._type_of(node.body)} best = ({self._type_of(node.body)})0;", "bool found = false;"]
+        return [f"{self.type_of(node.body)} best = ({self.type_of(node.body)})0;", "bool found = false;"]
 
     def _choosing(self, node: ir.Reduce) -> list[str]:
-        type_, variable = self._type_of(node.body), local(node.loops[0].variable.name)
+        type_, variable = self.type_of(node.body), local(node.loops[0].variable.name)
         self.use("Less", self.values(node.body))
         self.use("IsNan", self.values(node.body))
         test = "Less(best, value)" if node.kind == "argmax" else "Less(value, best)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
-from dmlgen.expr.definition_queries import may_be_written_zero
+from dmlgen.expr.definition_queries import is_known, may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_constants import ShaderConstant
@@ -23,6 +23,7 @@ from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
 from dmlgen.registry import Operator, Registry, Stage
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.contraction import Contraction
+from dmlgen.schedules.elementwise import Elementwise
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.vector_axis import VectorAxis
 
@@ -43,11 +44,14 @@ class ShaderPrinter(LoopPrinter):
         assert defines is not None
         self.fused = ""
         self._bounds = Valid(registry, operator, Stage.VALUES)
-        self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
+        whole, one = tuple(defines.whole), self.form(Elementwise)
+        if one is not None:
+            whole = () if one.is_gathered else (one.value,)
+        self.longest = 2 * MAX_RANK if any(map(_is_long, whole)) else MAX_RANK
         attention, contraction = self.form(Attention), self.form(Contraction)
-        printed = [*defines.whole, *(() if attention is None else (attention.score, attention.counts))]
+        printed = [*whole, *(() if attention is None else (attention.score, attention.counts))]
         axes = () if contraction is None else axes_in(contraction.value)
-        for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths_of(printed), *axes)):
+        for bound in dict.fromkeys((*bounds_of_lists(whole), *truths_of(printed), *axes)):
             self.constants.add_bound(bound)
         vector = self.form(VectorAxis)
         self.vectorized = "" if vector is None else vector.tensor
@@ -81,6 +85,11 @@ class ShaderPrinter(LoopPrinter):
         if node.type.kind == "element":
             return self._in(node, False, 0)
         return f"({type_}){self._in(node, False, ATOM)}"
+
+    def of_elements(self, name: str, node: ir.Expr, elements: Mapping[ir.Load, ir.Local]) -> str:
+        """The value of an output as a function of elements, locals."""
+        self._locals = {one.name: self.widths.bits(load, {}) for load, one in elements.items()}
+        return self.stored(name, ir.substitute(node, dict(elements.items())))
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         if is_constant(node):
@@ -172,12 +181,18 @@ class ShaderPrinter(LoopPrinter):
             if is_constant(right) and self._bounds.value(right)[0] >= 1:
                 return f"{function}By({given}, 2 * {self.constants.reciprocal(right).name})", ATOM
             return f"{function}({given})", ATOM
-        if op in ("<<", ">>") or (op == "/" and node.type.kind == "element"):
-            return super().binary(node)
+        if op in ("<<", ">>"):
+            return self.applied(f"Shift{'Left' if op == '<<' else 'Right'}", left, right), ATOM
+        if op == "/" and node.type.kind == "element":
+            return self.applied(
+                "DivideExactly" if may_be_written_zero(left) else "Quotient", left, right
+            ), ATOM
         if op == "/" and (self._single or may_be_written_zero(left)):
             return self.applied("Divide", left, right), ATOM
+        if op == "/" and self.form(Elementwise) is not None:  # quotients of any numbers
+            return self.applied("Quotient", left, right), ATOM
         if op not in ("+", "-", "*", "/"):
-            return f"({self.print(left, ATOM)} {op} {self.print(right, ATOM)})", ATOM
+            return f"{self.print(left, ATOM)} {op} {self.print(right, ATOM)}", LOGIC
         own = SUM if op in ("+", "-") else PRODUCT
         write = self._widened if is_wide else self.print
         return f"{write(left, own)} {op} {write(right, own + 1)}", own
@@ -192,8 +207,20 @@ class ShaderPrinter(LoopPrinter):
     def call(self, node: ir.Call) -> str:
         name, arguments = node.function, node.arguments
         match node:
+            case ir.Call("float", (ir.Binary("-", left, right, ir.INT) as difference,)) if (
+                self._is_wide(difference) and max(map(self._bits, (left, right))) <= 33
+            ):
+                wide = self._widened(left), self._widened(right)
+                return self.call_of("Difference", {"int64_t"}, *wide, f"({REAL})0")
             case ir.Call("round_even", (ir.Binary("/", left, right, ir.FLOAT),)):
                 return self.call_of("RoundedQuotient", self.reals, self.deciding(left), self.deciding(right))
+            case ir.Call(
+                "round_even", (ir.Binary("*", left, ir.Binary("/", ir.Number(value=1), right), ir.FLOAT),)
+            ):
+                given = self.deciding(left), self.deciding(right)
+                return self.call_of("RoundedByReciprocal", self.reals, *given)
+            case ir.Call("max", (ir.Call("min", (x, ir.Number(value=1))), ir.Number(value=0)), ir.FLOAT):
+                return self.applied("Saturate", x)
         match name:
             case "element" if isinstance(arguments[0], ir.Number):
                 return f"({type_name(node.type)}){self.print(arguments[0], ATOM)}"
@@ -243,7 +270,7 @@ class ShaderPrinter(LoopPrinter):
             case "min" | "max" | "abs" if node.type == ir.INT:
                 return f"{name}({', '.join(self._alike(arguments, self._is_wide(node)))})"
             case "pow" if node.type != ir.FLOAT:
-                return self.applied("Power", *arguments)
+                return self.applied("PowerBy" if is_known(arguments[1]) else "Power", *arguments)
         assert name not in NUMBERS
         decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]

@@ -9,7 +9,7 @@ from dmlgen.analysis.keyed import Keyed, keyed
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
-from dmlgen.outputs.hlsl_activation import ActivationText, activations_of
+from dmlgen.outputs.hlsl_activation import PARAMETER, ActivationText, activations_of
 from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
 from dmlgen.outputs.hlsl_definition.forms import PASSES
@@ -29,6 +29,7 @@ from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import form_of, forms_of
 from dmlgen.schedules.attention import Attention
+from dmlgen.schedules.elementwise import Elementwise
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.steps import in_step
@@ -159,8 +160,9 @@ class HlslDefinition(WithTensors):
 def text(shader: HlslDefinition, templates: Templates) -> bytes:
     """The file of a shader."""
     plans = package_plans()
+    is_map = shader.form is not None and shader.form.field == "map"
     return templates.render(
-        "hlsl/definition.hlsl.j2",
+        "hlsl/map.hlsl.j2" if is_map else "hlsl/definition.hlsl.j2",
         shader=shader,
         params=definition_params(plans, shader),
         params_of={one.field: definition_params(plans, shader, one) for one in shader.forms},
@@ -204,17 +206,18 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     assert defines is not None
     taken = frozenset() if functions is None else functions.names
     printer = ShaderPrinter(registry, operator, forms, taken)
-    passes = [] if printer.form(Rows) is not None else _own_passes(printer, operator, defines)
+    is_alone = printer.form(Rows) is not None or printer.form(Elementwise) is not None
+    passes = [] if is_alone else _own_passes(printer, operator, defines)
     ways = [one.form for one in passes if one.form is not None]
     ways += (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
     form = next(iter(ways), None)
     reals = printer.reals
-    activations = (
-        activations_of(registry, operator, "REAL", reals, "activation.parameter") if printer.fused else ()
-    )
+    parameter = "activation.parameter" if printer.form(Elementwise) is None else PARAMETER
+    activations = activations_of(registry, operator, reals, parameter) if printer.fused else ()
     called = merged_calls(printer.called, *(one.called for one in activations))
     types = {"float", "int", "int64_t"}.union(*(one.values for one in printer.tensors.values()))
     short = "" if form is None else form.in_float16
+    of_short = types if printer.form(Elementwise) is None else {"float"}
     return HlslDefinition(
         operator=operator.name,
         summary=operator.summary,
@@ -225,7 +228,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         form=form,
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, reals),
-        functions=FunctionTexts() if functions is None else functions.closure(called, types, short, types),
+        functions=FunctionTexts() if functions is None else functions.closure(called, types, short, of_short),
     )
 
 
@@ -275,6 +278,9 @@ def moved_as_bits(
 ) -> tuple[str, ...]:
     """The tensors whose elements a shader treats as raw bits: all if it only copies them."""
     (output, value), *others = defines.outputs.items()
+    for one in forms:
+        if isinstance(one, Elementwise):
+            forms, value = (), one.value
     is_whole = not (forms or others or defines.tensors)
     return (is_whole and copied(output, value)) or taken_as_bits(operator, defines)
 

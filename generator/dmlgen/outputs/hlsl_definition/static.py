@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from dmlgen.outputs.hlsl_definition.form import NONE
 from dmlgen.outputs.hlsl_definition.shader import HlslDefinition
-from dmlgen.outputs.hlsl_map import MapShader
 from dmlgen.plans.model import BOOL, TEXT, ListOf, Plans, Record, Type
 
 Static: TypeAlias = Mapping[str, Any]
@@ -22,7 +21,7 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
     known_lists = constants.known("ints", "floats")
     lists = [*shader.sizes_and_strides, *(one.name for one in known_lists)]
     tensors, kept = [one.member for one in shader.tensors], [one.member for one in shader.kept]
-    known = {
+    known: dict[str, Any] = {
         "kept": [
             {"macro": one.macro, "is_real": one.type == "REAL_VALUE", "is_wide": one.type == "int64_t"}
             for one in shader.kept
@@ -39,21 +38,8 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
         "views": [view for one in shader.forms for view in one.views],
         **{one.field: one.records for one in shader.forms},
     }
-    return _static(plans, known, {name: place for some in (tensors, kept) for place, name in enumerate(some)})
-
-
-def static_of_map(shader: MapShader, one: Mapping[str, int], plans: Plans) -> Static:
-    """These fields for the shader of a map, with those of its pass."""
-    known = {
-        "bounds": [one.name for one in shader.constants.known("switch")],
-        "activations": [one.value for one in shader.activations],
-        "map": [one],
-    }
-    return _static(plans, known, {})
-
-
-def _static(plans: Plans, known: Mapping[str, Any], places: Mapping[str, int]) -> Static:
-    """The fields that are `known`, in their order; a record is known as a list of one."""
+    places = {name: place for some in (tensors, kept) for place, name in enumerate(some)}
+    # In their order; a record is known as a list of one.
     return {
         field.name: _value(field.type, found[0] if isinstance(field.type, Record) else found, places)
         for field in plans.record("DefinitionShader").fields

@@ -90,7 +90,7 @@ class TensorPrinter(FunctionPrinter):
         if node.type == ir.INT and "UINT64" in self.tensors[node.tensor.entry].types:
             values = self.tensors[node.tensor.entry].values
             return self.call_of("Integer", values, text)
-        return f"({self._type_of(node)}){text}"
+        return f"({self.type_of(node)}){text}"
 
     def _element(self, node: ir.Load) -> str:
         """An element in the type in which its tensor's elements are computed."""
@@ -110,12 +110,12 @@ class TensorPrinter(FunctionPrinter):
             self.use("Quantize", {"float"})
             self.use("RoundEven", self.reals)
             self.use("Convert", self.reals)
-            return f"({self._type_of(node)})Quantize{tensor.function}({self.deciding(value)})"
+            return f"({self.type_of(node)})Quantize{tensor.function}({self.deciding(value)})"
         if node.type == ir.FLOAT:  # rounded as the element of the tensor that it becomes
             return f"({REAL})({tensor.macro}_STORED){self._rounded_once(value, target.entry)}"
         number = self._in_value_type(value, target.entry)
         text = self.call_of("LowBits", tensor.values, number, f"{tensor.macro}_BITS")
-        return text if node.type.kind == "element" else f"({self._type_of(node)}){text}"
+        return text if node.type.kind == "element" else f"({self.type_of(node)}){text}"
 
     def _rounded_once(self, node: ir.Expr, name: str) -> str:
         """A float that becomes an element of a tensor: two casts would round a double twice."""
@@ -139,7 +139,7 @@ class TensorPrinter(FunctionPrinter):
     def _whole(self, node: ir.Expr) -> str:
         """An integer as an argument of a function with overloads for other types."""
         if node.type == ir.INT and not self._is_typed(node):
-            return f"({self._type_of(node)}){self.deciding(node, ATOM)}"
+            return f"({self.type_of(node)}){self.deciding(node, ATOM)}"
         return self.deciding(node)
 
     def _is_typed(self, node: ir.Expr) -> bool:
@@ -165,7 +165,7 @@ class TensorPrinter(FunctionPrinter):
         text = f"{tensor.macro}_{'LOWEST' if end == 'min_value' else 'HIGHEST'}"
         if node.type == ir.INT and "UINT64" in tensor.types:
             return self.call_of("Integer", tensor.values, f"({tensor.macro}_VALUE){text}")
-        return f"({self._type_of(node)}){text}"
+        return f"({self.type_of(node)}){text}"
 
     def values(self, node: ir.Expr) -> Collection[str]:
         if node.type.kind == "element":

@@ -83,7 +83,7 @@ def _place_of(
     tensor, strides = tensor_of(desc, name), tensor_of(desc, output).element_strides
     if copied(desc, planner, len(tensor.Sizes), number) != View(name, 0, tensor.element_strides):
         return None
-    begin = planner.inputs(desc, number).lists[0]
+    begin = planner.inputs(desc, number).begin
     return strides, sum(entry * stride for entry, stride in zip(begin, strides, strict=True))
 
 

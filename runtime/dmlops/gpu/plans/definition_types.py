@@ -49,7 +49,7 @@ class MapPass(NamedTuple):
     number of the tensor whose elements it visits, NONE if there is no map. Of tensors that are `single`, as
     bits, only the first element is read. `is_gathered`: the second tensor has the indices that select
     elements of the first, which are copied. `is_placed`: the output has the elements visited from a
-    coordinate on, the first of the lists."""
+    coordinate on, `begin`."""
 
     over: int = NONE
     single: int = 0
@@ -235,7 +235,8 @@ class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
     depend only on the description, floats as signed integers with their bits; `elements` are numbers of a
     tensor's type, two words each. A map computes integers of tensors that are `widened`, as bits, in double
-    precision; its `movement` is that of what is gathered. `sums`: for each pass of sums 1 if it applies, else
+    precision; its `movement` is that of what is gathered, and it stores elements from the coordinate `begin`
+    on. `sums`: for each pass of sums 1 if it applies, else
     0. `terms`: the sizes of the box of terms of which some are selected."""
 
     tensors: Tensors
@@ -247,6 +248,7 @@ class Definition(NamedTuple):
     activations: Annotated[Sequence[Activation], 8] = ()
     widened: int = 0
     movement: Movement = Movement()
+    begin: Sizes = ()
     factors: Factors = Factors()
     window: Window = Window()
     attention: Attention = Attention()

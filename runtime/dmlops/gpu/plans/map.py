@@ -29,7 +29,7 @@ from .operands import MAX_RANK, NO_MEMBER, NONE, Lookups, Sizes
 from .planning import Planning
 from .reasons import Reason
 from .runs import INDICES, in_runs, lookups_in_runs, lookups_of, run_of, stride_of
-from .tensors import bind, check_offsets, check_span, check_type, define_tensor
+from .tensors import bind, check_offsets, check_span, check_type, define_tensor, is_double
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
@@ -72,8 +72,13 @@ def integer(out: Planning, value: int) -> int:
 
 def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """One dispatch."""
+    if is_double(op.tensors):
+        out.define("DOUBLE", 1)
     for place, bound in enumerate(op.bounds):
-        out.define(shader.bounds[place], bound)
+        out.define(f"{shader.bounds[place]}_BOUND", bound)
+    for place, tensor in enumerate(op.tensors):
+        if shader.optional >> place & 1 == 1 and place != shader.map.over:
+            out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
     scalars: Words = [integer(out, number) for number in op.numbers]
     if len(shader.activations) > 0:
         fused = define_activations(out, op, shader)
@@ -224,7 +229,7 @@ def plan_aligned(out: Planning, op: Definition, one: MapPass, scalars: Words) ->
     lookups: Lookups = []
     begin = 0
     if one.is_placed:
-        for place, entry in enumerate(op.lists[0]):
+        for place, entry in enumerate(op.begin):
             begin += entry * op.tensors[-1].strides[place]
         words.append(begin)
     plan_loops(out, op, one, loops_in_step(out, op, one), lookups, 1, words, begin)
