@@ -176,24 +176,6 @@ SIZES = {  # by kernels, as of `Case`
         (1, 20, 37, 2, 200, 168), (1, 33, 20, 1, 8, 264),  # slices of rows, one smaller or empty
     ),
 }  # fmt: skip
-OF_KERNELS = [
-    (way, name, sizes)
-    for name, some in SIZES.items()
-    for sizes in some
-    for way in (("matrices",) if name == "matrices" else ORDINARY)
-]
-
-
-@pytest.mark.parametrize(("way", "name", "sizes"), OF_KERNELS, indirect=["way"], ids=str)
-def test_results_at_awkward_sizes(way: Way, name: str, sizes: tuple[int, ...], device: Any) -> None:
-    desc = attention(way.kind, sizes)
-    assert kernel(way, desc) == name
-    are_shared = name != "rows" and len(sizes) == 7
-    shared = sizes[3] // sizes[6] if are_shared else 1
-    assert way.plan(desc).dispatches[0].defines.get("SHARED", 1) == shared
-    way.check(device, desc)
-
-
 CHOSEN = {  # by ordinary arithmetic, and with cooperative matrices for float16
     "definition, definition": ((1, 1, 70, 2, 7, 64), (1, 1, 70, 2, 64, 6)),
     "rows, rows": ((1, 1, 70, 1, 520, 8), (1, 20, 70, 1, 64, 520)),
@@ -397,24 +379,29 @@ VIEWS = {
     "stacked, with a bias": Case((2, 19, 19, 3, 8, 16), 4, given=(STACKED, BIAS)),
 }  # fmt: skip
 CASES = [*DECODING.values(), *MANY.values(), *SHARING.values(), *VIEWS.values()]
-IN_PLACE = [
-    pytest.param(way, case, id=f"{way}: {name}")
+RUNS = [
+    pytest.param(way, name, case, id=f"{way}: {name} {case.sizes}")
     for some, its_ways in (
-        (DECODING, ORDINARY), (MANY, (*ORDINARY, *MATRICES)), (SHARING, MATRICES), (VIEWS, EACH),
-    ) for name, case in some.items() for way in its_ways
+        ([(name, Case(one)) for name in SIZES if name != "matrices" for one in SIZES[name]], ORDINARY),
+        ([("matrices", Case(one)) for one in SIZES["matrices"]], ("matrices",)),
+        (DECODING.items(), ORDINARY), (MANY.items(), (*ORDINARY, *MATRICES)), (SHARING.items(), MATRICES),
+        (VIEWS.items(), EACH),
+    ) for name, case in some for way in its_ways
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("way", "case"), IN_PLACE, indirect=["way"])
-def test_what_is_accessed_in_place(way: Way, case: Case, device: Any) -> None:
-    """As the number of dispatches shows, which is one more where parts of the keys are combined."""
+@pytest.mark.parametrize(("way", "name", "case"), RUNS, indirect=["way"])
+def test_results_at_awkward_sizes(way: Way, name: str, case: Case, device: Any) -> None:
+    """By the kernel of that name, or, as the number of dispatches shows, in place; another dispatch combines
+    parts of the keys."""
     desc = case.described(way.kind)
-    _, _, keys, heads, _, _, *few = case.sizes
+    _, queries, keys, heads, _, _, *few = case.sizes
+    dispatches, found = way.plan(desc).dispatches, kernel(way, desc)
     joins = way.in_parts and case.past + keys > 64
-    assert len(way.plan(desc).dispatches) == case.dispatches + joins
-    if way.cooperative:
-        shared = heads // few[0] if case in SHARING.values() else 1
-        assert (multiplying(desc)["SHARED"], multiplying(desc)["KEYS_PER_SPLIT"] > 0) == (shared, joins)
+    assert found == name if name in SIZES else len(dispatches) == case.dispatches + joins
+    shared = heads // few[0] if few and queries < 64 and found != "rows" else 1
+    assert max(int(one.defines.get("SHARED", 1)) for one in dispatches) == shared
+    assert not way.cooperative or found == ("matrices, in parts" if joins else "matrices")
     way.check(device, desc)
 
 

@@ -1587,6 +1587,7 @@ static uint lane;  // the thread in its wave
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
 static const uint matrixProducts = 16;  // k of one matrix multiplication
+static const uint wavesDeep = 1, waveDeep = 0;
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 // After the k-loop, shared memory holds sums of each wave: 16 rows of `sumColumns` columns, in lines padded to avoid
 // bank conflicts: columns if sumsDown is 4, else rows. Sums that are stored one by one come from a matrix at a time:
@@ -1609,12 +1610,13 @@ uint IndexOf(bool isAlong, uint start, uint pitch, uint lineNumber, uint k)
 #define RightIndex(column, k) IndexOf(RIGHT_ALONG, rightStart, rightPitch, column, k)
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
-// Accumulates a tile's products for a wave
+// Accumulates a tile's products for a wave. `wavesDeep` waves that share sums take turns along k.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
     // Drivers unroll this.
-    for (uint k = 0; k < stepDepth; k += matrixProducts)
+    for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
     {
+        const uint k = turn + waveDeep * matrixProducts;
         const uint column = waveLeft + k / TILE_DEPTH * (uint)windowAxes[WINDOW_RANK - 1].tap;
         const uint inTap = k % TILE_DEPTH;
         LeftMatrix a[totalsDown];

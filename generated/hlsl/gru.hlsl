@@ -742,6 +742,18 @@ List Numbered(uint number)
 }
 
 #if PASS <= 3
+// Entries of so many steps
+uint EntriesOf(uint steps) { return steps * sizes[1].size * sizes[2].size * sizes[3].size; }
+
+uint NumberOf(List at)
+{
+    return EntriesOf(at.entries[0]) + (at.entries[1] * sizes[2].size + at.entries[2]) * sizes[3].size + at.entries[3];
+}
+
+uint PackedFloat16(float2 pair) { return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16; }
+
+float Sum(uint number, uint row, uint column);
+
 #if PASS == 0
 static const uint SUMS = 1, FIRST_GATE = 0;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
@@ -752,6 +764,17 @@ static const bool isRecurrent = false;  // whether it runs along steps, the firs
 #define FactorAt(at) (LaneVector)inputTensor[at]
 #define FACTORS_STRIDE (uint)inputStrides[0][3]
 #define FactorsFrom(at) ((uint)at.entries[0] * (uint)inputStrides[0][1] + (uint)at.entries[2] * (uint)inputStrides[0][2])
+
+void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
+
+// Computes and writes an element, given where in the block it is
+void FinishElement(List at, uint2 place)
+{
+    const uint number = NumberOf(at);
+    total0 = Sum(0, place.x, place.y);
+    const float InputProjection = total0 + read0;
+    WriteKeptInputProjection(number, InputProjection);
+}
 #elif PASS == 1
 static const uint SUMS = 3, FIRST_GATE = 0;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
@@ -762,6 +785,38 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 #define FactorAt(at) asfloat(scratch[at])
 #define FACTORS_STRIDE 1
 #define FactorsFrom(at) StatesFrom((uint)keptHiddenFirst, at, 1)
+
+void Read(List at)
+{
+    read0 = InputTerm(at, 0);
+    read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    read2 = InputTerm(at, 1);
+    read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    read4 = InputTerm(at, 2);
+    read5 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    read6 = Previous(at);
+}
+
+// Computes and writes an element, given where in the block it is
+void FinishElement(List at, uint2 place)
+{
+    const uint number = NumberOf(at);
+    total0 = Sum(0, place.x, place.y);
+    total1 = Sum(1, place.x, place.y);
+    total2 = Sum(2, place.x, place.y);
+    const float Update = UpdateChoice(at);
+    WriteKeptUpdate(number, Update);
+    const float Reset = ResetChoice(at);
+    WriteKeptReset(number, Reset);
+    const float Hidden = HiddenChoice(at, Update, Reset);
+    WriteKeptHidden(number, Hidden);
+#if COOPERATIVE_MATRIX
+    const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
+    if (number % 2 == 0)
+        ScratchWord((uint)keptHiddenFirst + EntriesOf(sizes[0].size) + number / 2) =
+            PackedFloat16(float2(Hidden, neighbor));
+#endif
+}
 #elif PASS == 2
 static const uint SUMS = 2, FIRST_GATE = 0;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
@@ -772,6 +827,33 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 #define FactorAt(at) asfloat(scratch[at])
 #define FACTORS_STRIDE 1
 #define FactorsFrom(at) StatesFrom((uint)keptHiddenFirst, at, 1)
+
+void Read(List at)
+{
+    read0 = InputTerm(at, 0);
+    read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    read2 = InputTerm(at, 1);
+    read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    read4 = Previous(at);
+}
+
+// Computes and writes an element, given where in the block it is
+void FinishElement(List at, uint2 place)
+{
+    const uint number = NumberOf(at);
+    total0 = Sum(0, place.x, place.y);
+    total1 = Sum(1, place.x, place.y);
+    const float Update = UpdateChoice(at);
+    WriteKeptUpdate(number, Update);
+    const float Reset = ResetChoice2(at);
+    WriteKeptReset(number, Reset);
+#if COOPERATIVE_MATRIX
+    const float neighbor = WaveReadLaneAt(Reset, WaveGetLaneIndex() ^ 1);
+    if (number % 2 == 0)
+        ScratchWord((uint)keptResetFirst + EntriesOf(sizes[0].size) + number / 2) =
+            PackedFloat16(float2(Reset, neighbor));
+#endif
+}
 #elif PASS == 3
 static const uint SUMS = 1, FIRST_GATE = 2;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
@@ -782,7 +864,32 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 #define FactorAt(at) asfloat(scratch[at])
 #define FACTORS_STRIDE 1
 #define FactorsFrom(at) StatesFrom((uint)keptResetFirst, at, 0)
+
+void Read(List at)
+{
+    read0 = (REAL_VALUE)1.0f - ReadKeptUpdate(at);
+    read1 = InputTerm(at, 2);
+    read2 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    read3 = ReadKeptUpdate(at) * Previous(at);
+    read4 = Previous(at);
+}
+
+// Computes and writes an element, given where in the block it is
+void FinishElement(List at, uint2 place)
+{
+    const uint number = NumberOf(at);
+    total2 = Sum(0, place.x, place.y);
+    const float Hidden = HiddenChoice2(at);
+    WriteKeptHidden(number, Hidden);
+#if COOPERATIVE_MATRIX
+    const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
+    if (number % 2 == 0)
+        ScratchWord((uint)keptHiddenFirst + EntriesOf(sizes[0].size) + number / 2) =
+            PackedFloat16(float2(Hidden, neighbor));
 #endif
+}
+#endif
+
 // How many units, columns and directions there are
 uint3 Extents() { return uint3(sizes[3].size, sizes[2].size * (isRecurrent ? 1 : sizes[0].size), sizes[1].size); }
 
@@ -790,14 +897,6 @@ List CoordinateOf(uint step, uint3 position)
 {
     const uint above = isRecurrent ? 0 : DivideBySize(position.y, sizes[2]);
     return ListOf(int4(step + above, position.z, position.y - above * sizes[2].size, position.x), 0, RANK);
-}
-
-// Entries of so many steps
-uint EntriesOf(uint steps) { return steps * sizes[1].size * sizes[2].size * sizes[3].size; }
-
-uint NumberOf(List at)
-{
-    return EntriesOf(at.entries[0]) + (at.entries[1] * sizes[2].size + at.entries[2]) * sizes[3].size + at.entries[3];
 }
 
 // Where states start that were written `delay` steps before: with cooperative matrices, those in a float16 copy that
@@ -845,6 +944,7 @@ static const uint stepDepth = TILE_DEPTH, matrixProducts = 16, tileRows = (SUMS 
 static const uint waveCount = NUM_THREADS / 32, wavesAcross = TILE_COLUMNS / OWN_COLUMNS,
     wavesDown = tileRows / OWN_ROWS;
 static const uint wavesDeep = waveCount / (wavesAcross * wavesDown);  // waves that share the same sums
+#define waveDeep (wave / (wavesAcross * wavesDown))
 // padded by one to avoid bank conflicts
 static const uint eights = TILE_DEPTH / 8, leftPitch = eights + 1, rightPitch = leftPitch;
 static const uint rightStart = tileRows * leftPitch, tileEnd = rightStart + TILE_COLUMNS * rightPitch;
@@ -875,13 +975,13 @@ static uint lane;  // the thread in its wave
 #define RightFragment(column, k) LoadRight(tiles[RightIndex(column, k)], 1, rightPitch, NON_PRIVATE)
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
-// Accumulates a tile's products for a wave
+// Accumulates a tile's products for a wave. `wavesDeep` waves that share sums take turns along k.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    [unroll]
+    // Drivers unroll this.
     for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
     {
-        const uint k = turn + wave / (wavesAcross * wavesDown) * matrixProducts;
+        const uint k = turn + waveDeep * matrixProducts;
         const uint column = waveLeft, inTap = k;
         LeftMatrix a[totalsDown];
         uint i;
@@ -898,8 +998,6 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
         }
     }
 }
-
-uint PackedFloat16(float2 pair) { return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16; }
 
 // Stores each wave's sums
 void PutTotals(SumMatrix totals[totalsDown][totalsAcross])
@@ -1034,102 +1132,6 @@ Loaded LoadedAt(uint from[threadRows + threadColumns], uint product, uint end)
                     FactorAt((from[threadRows + i] + k * FACTORS_STRIDE) / SUM_VECTOR);
     }
     return loaded;
-}
-#endif
-
-#if PASS == 0
-void Read(List at) { read0 = Bias(0, Entry(at, 1), Entry(at, 3)); }
-
-// Computes and writes an element, given where in the block it is
-void FinishElement(List at, uint2 place)
-{
-    const uint number = NumberOf(at);
-    total0 = Sum(0, place.x, place.y);
-    const float InputProjection = total0 + read0;
-    WriteKeptInputProjection(number, InputProjection);
-}
-#elif PASS == 1
-void Read(List at)
-{
-    read0 = InputTerm(at, 0);
-    read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    read2 = InputTerm(at, 1);
-    read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    read4 = InputTerm(at, 2);
-    read5 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
-    read6 = Previous(at);
-}
-
-// Computes and writes an element, given where in the block it is
-void FinishElement(List at, uint2 place)
-{
-    const uint number = NumberOf(at);
-    total0 = Sum(0, place.x, place.y);
-    total1 = Sum(1, place.x, place.y);
-    total2 = Sum(2, place.x, place.y);
-    const float Update = UpdateChoice(at);
-    WriteKeptUpdate(number, Update);
-    const float Reset = ResetChoice(at);
-    WriteKeptReset(number, Reset);
-    const float Hidden = HiddenChoice(at, Update, Reset);
-    WriteKeptHidden(number, Hidden);
-#if COOPERATIVE_MATRIX
-    const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
-    if (number % 2 == 0)
-        ScratchWord((uint)keptHiddenFirst + EntriesOf(sizes[0].size) + number / 2) =
-            PackedFloat16(float2(Hidden, neighbor));
-#endif
-}
-#elif PASS == 2
-void Read(List at)
-{
-    read0 = InputTerm(at, 0);
-    read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    read2 = InputTerm(at, 1);
-    read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    read4 = Previous(at);
-}
-
-// Computes and writes an element, given where in the block it is
-void FinishElement(List at, uint2 place)
-{
-    const uint number = NumberOf(at);
-    total0 = Sum(0, place.x, place.y);
-    total1 = Sum(1, place.x, place.y);
-    const float Update = UpdateChoice(at);
-    WriteKeptUpdate(number, Update);
-    const float Reset = ResetChoice2(at);
-    WriteKeptReset(number, Reset);
-#if COOPERATIVE_MATRIX
-    const float neighbor = WaveReadLaneAt(Reset, WaveGetLaneIndex() ^ 1);
-    if (number % 2 == 0)
-        ScratchWord((uint)keptResetFirst + EntriesOf(sizes[0].size) + number / 2) =
-            PackedFloat16(float2(Reset, neighbor));
-#endif
-}
-#elif PASS == 3
-void Read(List at)
-{
-    read0 = (REAL_VALUE)1.0f - ReadKeptUpdate(at);
-    read1 = InputTerm(at, 2);
-    read2 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
-    read3 = ReadKeptUpdate(at) * Previous(at);
-    read4 = Previous(at);
-}
-
-// Computes and writes an element, given where in the block it is
-void FinishElement(List at, uint2 place)
-{
-    const uint number = NumberOf(at);
-    total2 = Sum(0, place.x, place.y);
-    const float Hidden = HiddenChoice2(at);
-    WriteKeptHidden(number, Hidden);
-#if COOPERATIVE_MATRIX
-    const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
-    if (number % 2 == 0)
-        ScratchWord((uint)keptHiddenFirst + EntriesOf(sizes[0].size) + number / 2) =
-            PackedFloat16(float2(Hidden, neighbor));
-#endif
 }
 #endif
 

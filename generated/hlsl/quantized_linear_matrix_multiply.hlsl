@@ -973,6 +973,7 @@ static uint lane;  // the thread in its wave
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
 static const uint matrixProducts = 32;  // k of one matrix multiplication
+static const uint wavesDeep = 1, waveDeep = 0;
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 // After the k-loop, shared memory holds sums of each wave: 16 rows of `sumColumns` columns, in lines padded to avoid
 // bank conflicts: columns if sumsDown is 4, else rows. Sums that are stored one by one come from a matrix at a time:
@@ -1047,12 +1048,13 @@ int4 WithoutZeroPoints(Four four, uint part, uint y, uint down, uint across, int
 }
 
 #if COOPERATIVE_MATRIX
-// Accumulates a tile's products for a wave
+// Accumulates a tile's products for a wave. `wavesDeep` waves that share sums take turns along k.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
     // Drivers unroll this.
-    for (uint k = 0; k < stepDepth; k += matrixProducts)
+    for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
     {
+        const uint k = turn + waveDeep * matrixProducts;
         const uint column = waveLeft, inTap = k;
         LeftMatrix a[totalsDown];
         uint i;

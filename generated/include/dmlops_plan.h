@@ -879,7 +879,8 @@ typedef struct dmlops_plan_SumsTile {
     dmlops_plan_Tile tile;
     int64_t rows;
     int64_t vector;
-    dmlops_plan_Threads threads;
+    int64_t groups;
+    int64_t threads;
     int64_t copied;
     int is_cooperative;
 } dmlops_plan_SumsTile;
@@ -1635,7 +1636,7 @@ DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -1712,7 +1713,6 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const dmlops_plan_SeparablePass* one,
     const dmlops_plan_Tensor_16* tensors, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_sums_vector(dmlops_planning* planning, const dmlops_plan_Tensor_16* factors);
@@ -1737,8 +1737,6 @@ DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const
     int64_t elements, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
-DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowShape* rows, int64_t extent,
     dmlops_plan_Sharing* result);
@@ -1762,15 +1760,12 @@ DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_pla
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
-DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen);
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
     const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
-    const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile,
-    int64_t step, int waits);
+    const dmlops_plan_CommonConstants* known, int64_t item, int64_t step, int waits);
 DMLOPS_CALLED int64_t dmlops_plan_elements_of_thread(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -4158,53 +4153,45 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
 }
 
 /* The candidates that contain several taps, each with 16 channels. */
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows, dmlops_plan_Tile_12* result) {
+    int is_low = rows <= 64;
     result->count = 0;
     dmlops_plan_Tile made_1;
-    made_1.rows = 64;
+    made_1.rows = 128;
     made_1.columns = 256;
     made_1.depth = 16;
-    made_1.wave_rows = 32;
+    made_1.wave_rows = 64;
     made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 23;
+    made_1.resident = 1;
+    made_1.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
-    made_2.rows = 128;
-    made_2.columns = 256;
+    made_2.rows = 64;
+    made_2.columns = is_low ? 256 : 128;
     made_2.depth = 16;
-    made_2.wave_rows = 64;
+    made_2.wave_rows = 32;
     made_2.wave_columns = 64;
-    made_2.resident = 1;
-    made_2.efficiency = 100;
+    made_2.resident = is_low ? 2 : 4;
+    made_2.efficiency = 22;
     DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 128;
+    made_3.rows = 32;
+    made_3.columns = 256;
     made_3.depth = 16;
     made_3.wave_rows = 32;
-    made_3.wave_columns = 64;
-    made_3.resident = 4;
-    made_3.efficiency = 19;
+    made_3.wave_columns = 32;
+    made_3.resident = 2;
+    made_3.efficiency = 18;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
-    made_4.rows = 32;
+    made_4.rows = 16;
     made_4.columns = 256;
     made_4.depth = 16;
-    made_4.wave_rows = 32;
+    made_4.wave_rows = 16;
     made_4.wave_columns = 32;
-    made_4.resident = 2;
-    made_4.efficiency = 18;
+    made_4.resident = 3;
+    made_4.efficiency = 12;
     DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 256;
-    made_5.depth = 16;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
-    made_5.resident = 3;
-    made_5.efficiency = 12;
-    DMLOPS_APPEND(planning, result, made_5);
     return;
 }
 
@@ -4265,7 +4252,7 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     dmlops_plan_choose_tile(planning, &found, &tiles, &backend->rates, 1, &chosen);
     if ((vector == 8) && (several.taps > 1)) {
         dmlops_plan_Tile_12 made_8;
-        dmlops_plan_row_tiles(planning, &made_8);
+        dmlops_plan_row_tiles(planning, found.rows, &made_8);
         dmlops_plan_Choice other;
         dmlops_plan_choose_tile(planning, &several, &made_8, &backend->rates, 1, &other);
         if (other.time < chosen.time) {
@@ -5283,29 +5270,6 @@ DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const
     return;
 }
 
-/* For any other pass. */
-DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
-    (void)planning;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 0;
-    made_1.columns = 0;
-    made_1.depth = 0;
-    made_1.wave_rows = 0;
-    made_1.wave_columns = 0;
-    made_1.resident = 0;
-    made_1.efficiency = 0;
-    dmlops_plan_Threads made_2;
-    made_2.threads = 0;
-    made_2.in_group = 0;
-    result->tile = made_1;
-    result->rows = 0;
-    result->vector = 0;
-    result->threads = made_2;
-    result->copied = 0;
-    result->is_cooperative = 0;
-    return;
-}
-
 /* The tile of tensors of these sizes, of one step at a time if they are a recurrence; of cooperative matrices where
    these suit. */
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
@@ -5353,15 +5317,14 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
         dmlops_plan_ceil_div(planning, rows, in_group), dmlops_plan_ceil_div(planning, columns, tile.columns)),
         found.count);
+    int64_t copied = is_cooperative ? one->copied : 0;
     int64_t threads = dmlops_plan_sums_threads(planning, &tile, found.depth);
-    dmlops_plan_Threads made_5;
-    made_5.threads = dmlops_plan_times(planning, groups, threads);
-    made_5.in_group = threads;
     result->tile = tile;
     result->rows = in_group;
     result->vector = vector;
-    result->threads = made_5;
-    result->copied = is_cooperative ? one->copied : 0;
+    result->groups = groups;
+    result->threads = threads;
+    result->copied = copied;
     result->is_cooperative = is_cooperative;
     return;
 }
@@ -5680,9 +5643,13 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     tiles.count = 0;
     for (int64_t each_5 = 0; each_5 < passes.count; ++each_5) {
         const dmlops_plan_Pass* one = &passes.items[each_5];
-        dmlops_plan_SumsTile made_6;
-        dmlops_plan_shared_tile(planning, op, shader, one, &made_6);
-        DMLOPS_APPEND(planning, &tiles, made_6);
+        if (one->number < shader->sums.count) {
+            dmlops_plan_SumsTile made_6;
+            dmlops_plan_sums_tile(planning, &shader->sums.items[dmlops_item(planning, one->number, shader->sums.count)],
+                &op->tensors, &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)],
+                one->is_along, &made_6);
+            DMLOPS_APPEND(planning, &tiles, made_6);
+        }
     }
     DMLOPS_COPY(&result->passes, &passes);
     DMLOPS_COPY(&result->tiles, &tiles);
@@ -5692,19 +5659,6 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     result->split = split;
     DMLOPS_COPY(&result->sources, &sources);
     result->separable = separable;
-    return;
-}
-
-/* The tile of a pass of sums; empty for any other. */
-DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
-    if (one->number >= shader->sums.count) {
-        dmlops_plan_no_sums(planning, result);
-        return;
-    }
-    dmlops_plan_sums_tile(planning, &shader->sums.items[dmlops_item(planning, one->number, shader->sums.count)],
-        &op->tensors, &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)], one->is_along,
-        result);
     return;
 }
 
@@ -6124,9 +6078,11 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
         return;
     }
     int64_t copied = 0;
+    int64_t groups = 0;
     for (int64_t each_1 = 0; each_1 < chosen.tiles.count; ++each_1) {
         const dmlops_plan_SumsTile* tile = &chosen.tiles.items[each_1];
         copied = copied | tile->copied;
+        groups = dmlops_max(groups, tile->groups);
     }
     dmlops_plan_Space space;
     dmlops_plan_space_of(planning, op, shader, chosen.wanted, copied, &space);
@@ -6140,7 +6096,8 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     int64_t first_of_table = words;
     words = dmlops_add(words, dmlops_multiply(33, dmlops_plan_element_count(planning, &table)));
     int64_t first_of_counters = words;
-    words = dmlops_add(words, dmlops_plan_counters_of_steps(planning, shader, &chosen));
+    words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning,
+        dmlops_multiply(groups, shader->sums.count), 4), 4));
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
@@ -6200,21 +6157,6 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_7);
 }
 
-/* The words of scratch in which the groups of sums count the steps of a recurrence, one for each pass. */
-DMLOPS_CALLED int64_t dmlops_plan_counters_of_steps(dmlops_planning* planning,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen) {
-    int64_t groups = 0;
-    for (int64_t place = 0; place < chosen->passes.count; ++place) {
-        const dmlops_plan_Pass* one = &chosen->passes.items[place];
-        if (one->is_along) {
-            const dmlops_plan_Threads * threads = &chosen->tiles.items[dmlops_item(planning, place,
-                chosen->tiles.count)].threads;
-            groups = dmlops_max(groups, dmlops_divide(threads->threads, dmlops_max(threads->in_group, 1)));
-        }
-    }
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(groups, shader->sums.count), 4), 4);
-}
-
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
@@ -6247,25 +6189,24 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
             for (int64_t item = place; item < end; ++item) {
                 const dmlops_plan_Pass * one = &chosen->passes.items[dmlops_item(planning, item, chosen->passes.count)];
                 int64_t read = one->reads;
-                if (one->is_along && (chosen->tiles.items[dmlops_item(planning, item, chosen->tiles.count)].rows > 0)) {
+                if (one->is_along && (item < chosen->tiles.count)) {
                     read = (step == 0) ? 0 : (one->reads | one->writes);
                 }
                 int waits = (read & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
-                dmlops_plan_dispatch_defined(planning, op, shader, chosen, known, one,
-                    &chosen->tiles.items[dmlops_item(planning, item, chosen->tiles.count)], step, waits);
+                dmlops_plan_dispatch_defined(planning, op, shader, chosen, known, item, step, waits);
             }
         }
         place = end;
     }
 }
 
-/* The dispatches of a pass, by its kind: of one step if it is recurrent. */
+/* The dispatches of a chosen pass, by its kind: of one step if it is recurrent. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* chosen,
-    const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile,
-    int64_t step, int waits) {
+    const dmlops_plan_CommonConstants* known, int64_t item, int64_t step, int waits) {
+    const dmlops_plan_Pass * one = &chosen->passes.items[dmlops_item(planning, item, chosen->passes.count)];
     dmlops_plan_int_8 shape;
     dmlops_plan_box_of(planning, op, one, &shape);
     dmlops_plan_check_count(planning, &shape);
@@ -6299,10 +6240,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     dmlops_plan_Threads threads;
     threads.threads = count;
     threads.in_group = 256;
-    if (tile->rows > 0) {
+    if (item < chosen->tiles.count) {
         step = dmlops_min(step, 1);
+        const dmlops_plan_SumsTile * tile = &chosen->tiles.items[dmlops_item(planning, item, chosen->tiles.count)];
         dmlops_plan_define_sums(planning, tile);
-        threads = tile->threads;
+        dmlops_plan_Threads made_2;
+        made_2.threads = dmlops_plan_times(planning, tile->groups, tile->threads);
+        made_2.in_group = tile->threads;
+        threads = made_2;
     }
     dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &threads, waits);
 }

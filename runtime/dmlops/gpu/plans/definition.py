@@ -43,7 +43,7 @@ from .scratch import space_of
 from .separable import define_separable
 from .sliding import plan_pooling
 from .sparse_sum import BLOCK_WORDS, SPARSE_SUM_ELEMENTS, table_of_terms
-from .sums import SumsTile, define_sums
+from .sums import define_sums
 from .tensors import are_native, check_span, is_double
 
 DEFINITION_THREADS = 256  # NVIDIA H200: 32 at 0.17 to 1.0, 64 at 0.33 to 1.0, 128 at 0.63 to 1.02
@@ -115,9 +115,10 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     chosen = select_passes(out, op, shader)
     if len(chosen.passes) == 0:
         return
-    copied = 0
+    copied, groups = 0, 0
     for tile in chosen.tiles:
         copied = copied | tile.copied
+        groups = max(groups, tile.groups)
     space = space_of(op, shader, chosen.wanted, copied)
     words = space.words
     if chosen.attends:
@@ -126,7 +127,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     first_of_table = words
     words += BLOCK_WORDS * element_count(table)
     first_of_counters = words
-    words += counters_of_steps(shader, chosen)
+    words += ceil_div(groups * len(shader.sums), 4) * 4  # in which they count the steps of a recurrence
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
@@ -159,16 +160,6 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     )
 
 
-def counters_of_steps(shader: DefinitionShader, chosen: PassSelection) -> int:
-    """The words of scratch in which the groups of sums count the steps of a recurrence, one for each pass."""
-    groups = 0
-    for place, one in enumerate(chosen.passes):
-        if one.is_along:
-            threads = chosen.tiles[place].threads
-            groups = max(groups, threads.threads // max(threads.in_group, 1))
-    return ceil_div(groups * len(shader.sums), 4) * 4
-
-
 def dispatch_passes(
     out: Planning, op: Definition, shader: DefinitionShader, chosen: PassSelection, known: CommonConstants
 ) -> None:
@@ -190,14 +181,14 @@ def dispatch_passes(
             for item in range(place, end):
                 one = chosen.passes[item]
                 read = one.reads
-                if one.is_along and chosen.tiles[item].rows > 0:
+                if one.is_along and item < len(chosen.tiles):
                     # The first step of sums reads none, later ones also the count of steps, which is written
                     # along with tensors.
                     read = 0 if step == 0 else one.reads | one.writes
                 waits = read & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
-                dispatch_defined(out, op, shader, chosen, known, one, chosen.tiles[item], step, waits)
+                dispatch_defined(out, op, shader, chosen, known, item, step, waits)
         place = end
 
 
@@ -207,12 +198,12 @@ def dispatch_defined(
     shader: DefinitionShader,
     chosen: PassSelection,
     known: CommonConstants,
-    one: Pass,
-    tile: SumsTile,
+    item: int,
     step: int,
     waits: bool,
 ) -> None:
-    """The dispatches of a pass, by its kind: of one step if it is recurrent."""
+    """The dispatches of a chosen pass, by its kind: of one step if it is recurrent."""
+    one = chosen.passes[item]
     shape = box_of(op, one)
     check_count(out, shape)
     if one.number == shader.attention.number:
@@ -232,10 +223,11 @@ def dispatch_defined(
         out.define("VECTOR", each)
     count = element_count(shape) // (shape[0] if one.is_along else each)
     threads = Threads(count, DEFINITION_THREADS)
-    if tile.rows > 0:
+    if item < len(chosen.tiles):
         step = min(step, 1)  # groups count later ones, which have the same constants
+        tile = chosen.tiles[item]
         define_sums(out, tile)
-        threads = tile.threads
+        threads = Threads(times(tile.groups, tile.threads), tile.threads)
     dispatch_box(out, op, known, one, shape, count, step * count, threads, waits)
 
 

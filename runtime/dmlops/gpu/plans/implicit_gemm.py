@@ -148,12 +148,12 @@ def tap_tiles(channels: int) -> Tiles:
     ]
 
 
-def row_tiles() -> Tiles:
+def row_tiles(rows: int) -> Tiles:
     """The candidates that contain several taps, each with 16 channels."""
+    is_low = rows <= 64
     return [
-        Tile(64, 256, 16, 32, 64, 2, 23),
         Tile(128, 256, 16, 64, 64, 1, 100),
-        Tile(64, 128, 16, 32, 64, 4, 19),
+        Tile(64, 256 if is_low else 128, 16, 32, 64, 2 if is_low else 4, 22),
         Tile(32, 256, 16, 32, 32, 2, 18),
         Tile(16, 256, 16, 16, 32, 3, 12),
     ]
@@ -178,7 +178,7 @@ def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: 
         tiles = tap_tiles(found.channels)
     chosen = choose_tile(found, tiles, backend.rates, True)
     if vector == 8 and several.taps > 1:
-        other = choose_tile(several, row_tiles(), backend.rates, True)
+        other = choose_tile(several, row_tiles(found.rows), backend.rates, True)
         if other.time < chosen.time:
             chosen, found = other, several
     out.define("PHASED", int(is_divided(given.axes)))

@@ -12,13 +12,13 @@ from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
 from .planning import Planning
 from .separable import separable_place
-from .sums import SumsTile, no_sums, sums_tile
+from .sums import SumsTile, sums_tile
 
 Tiles = Annotated[list[SumsTile], 32]
 
 
 class PassSelection(NamedTuple):
-    """The computation of outputs: the passes, each with its tile if it is of sums; the intermediate tensors
+    """The computation of outputs: the passes, the first with tiles, those of sums; the intermediate tensors
     that they write, as bits; those that any passes to outputs write (`led`); and, if attention is used
     (`attends`), whether scores, or which keys are masked, depend on tensors that are present, how groups
     share it, and what it accesses directly. `separable`: the pass of taps that takes the place of the
@@ -128,12 +128,9 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     if separable != NONE:
         wanted = 0  # entries are computed where they are read
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
-    tiles: Tiles = [shared_tile(out, op, shader, one) for one in passes]
+    tiles: Tiles = [
+        sums_tile(out, shader.sums[one.number], op.tensors, op.kept_sizes[one.target], one.is_along)
+        for one in passes
+        if one.number < len(shader.sums)
+    ]
     return PassSelection(passes, tiles, wanted, led, attends, split, sources, separable)
-
-
-def shared_tile(out: Planning, op: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
-    """The tile of a pass of sums; empty for any other."""
-    if one.number >= len(shader.sums):
-        return no_sums()
-    return sums_tile(out, shader.sums[one.number], op.tensors, op.kept_sizes[one.target], one.is_along)

@@ -16,7 +16,7 @@ from .capabilities import Capability
 from .definition_types import SumsPass
 from .gemm_view import Matrices, no_matrices
 from .loops import ceil_div, power_below, power_of_two, times
-from .operands import Sizes, Tensors, Threads, is_float16
+from .operands import Sizes, Tensors, is_float16
 from .planning import Planning
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
@@ -42,20 +42,17 @@ SUMS_LATENCY = 400  # NVIDIA H200: 229, as in other products, at 0.985 to 1.00
 
 class SumsTile(NamedTuple):
     """The work of a group: its `tile`, whose rows are those of each sum in turn, `rows` of them, and whose
-    waves are threads without cooperative matrices; the adjacent products that a thread loads at once; and
-    the threads of all groups. `copied` has a bit for each tensor that is also stored as float16."""
+    waves are threads without cooperative matrices; the adjacent products that a thread loads at once; the
+    number of `groups`, and their `threads` each. `copied` has a bit for each tensor that is also stored as
+    float16."""
 
     tile: Tile
     rows: int
     vector: int
-    threads: Threads
+    groups: int
+    threads: int
     copied: int
     is_cooperative: bool
-
-
-def no_sums() -> SumsTile:
-    """For any other pass."""
-    return SumsTile(Tile(0, 0, 0, 0, 0, 0, 0), 0, 0, Threads(0, 0), 0, False)
 
 
 def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_along: bool) -> SumsTile:
@@ -74,15 +71,9 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_a
         tile = choose_tile(found, cooperative_sums(one.sums), rates, False).tile
     in_group = tile.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, tile.columns)), found.count)
+    copied = one.copied if is_cooperative else 0
     threads = sums_threads(tile, found.depth)
-    return SumsTile(
-        tile,
-        in_group,
-        vector,
-        Threads(times(groups, threads), threads),
-        one.copied if is_cooperative else 0,
-        is_cooperative,
-    )
+    return SumsTile(tile, in_group, vector, groups, threads, copied, is_cooperative)
 
 
 def sums_vector(factors: Tensors) -> int:
