@@ -74,12 +74,13 @@ def inputs_of(desc: Any) -> dict[str, np.ndarray]:
 
 def test_a_step_takes_one_dispatch() -> None:
     """But a GRU that resets before the product takes two; the input takes another one, and so does each
-    output. Later steps have the same constants, so that they stay in a device's cache if dispatches share
-    them."""
+    output. The first step waits for nothing. Later ones have the same constants, so that they stay in a
+    device's cache if dispatches share them."""
     for name, desc in CASES.items():
         outputs = sum(getattr(desc, one.name) is not None for one in desc.MEMBERS if one.role == "output")
         found, each = gpu.plan(desc).dispatches, 2 if "reset first" in name else 1
         assert len(found) == outputs + 1 + each * (desc.InputTensor.Sizes[1] + 1), name
+        assert [one.needs_barrier for one in found[: each + 2]] == [False] * (each + 1) + [True], name
         steps = {(one.defines["PASS"], one.constants) for one in found if "SUM_ROWS" in one.defines}
         assert len(steps) == 1 + 2 * each, name  # the input, and the first step
 

@@ -21,7 +21,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
-from dmlgen.schedules.access import loads_of
+from dmlgen.schedules.access import entries, loads_of
 from dmlgen.schedules.cases import Choice, folds_of, has_folds, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.steps import in_step
@@ -130,7 +130,8 @@ def _shared_sums(
     folds = dict.fromkeys(fold for one in step for fold in folds_of(_later(one)))
     found = {fold: _gate(fold, step[0], sizes) for fold in folds}
     gates, products = sorted(gate for gate, _ in found.values()), {factors for _, factors in found.values()}
-    if any(one.type != ir.FLOAT or one.decides for one in step) or len(products) != 1:
+    are_floats = all(one.type == ir.FLOAT and not one.decides for one in step)
+    if not are_floats or len(entries(step[0].sizes)) != 4 or len(products) != 1:
         raise Unfit
     ((weights, factor, delay),) = products
     read = {weights, factor} - sizes.keys()
@@ -162,7 +163,7 @@ def _gate(
     found = fit(_GATE, fold)
     delay = next((delay for delay, step in enumerate(_STEPS) if match(step, found.step)), -1)
     units = ir.Index(ir.Field(found.WeightsTensor, "Sizes", ir.INTS), ir.Number(3, ir.INT))
-    is_gate = isinstance(found.gate, ir.Number) and found.units == units
+    is_gate = isinstance(found.gate, ir.Number) and found.units == units == entries(target.sizes)[-1]
     if delay < 0 or not is_gate or sizes[found.State.name] != target.sizes:
         raise Unfit
     return found.gate.value, (found.WeightsTensor.name, found.State.name, delay)
