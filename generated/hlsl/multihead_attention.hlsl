@@ -167,10 +167,9 @@ struct Dimension
         stackedQueryKeyValueSizes[2], stackedQueryKeyValueStrides[2], biasSizes[2], biasStrides[2], maskSizes[2],
         maskStrides[2], relativePositionBiasSizes[2], relativePositionBiasStrides[2], pastKeySizes[2],
         pastKeyStrides[2], pastValueSizes[2], pastValueStrides[2], outputStrides[2], outputPresentKeyStrides[2],
-        outputPresentValueStrides[2], heads[2], keySequenceLength[2], keyValueHeads[2], keyValueHeads2[2], headCount[2],
-        heads4[2], headCountReciprocals[2], heads4Reciprocals[2], keptQuerySizes[2], keptPresentKeySizes[2],
-        keptPresentValueSizes[2], keptContextSizes[2], queryLayout[2], keyLayout[2], valueLayout[2], outputLayout[2],
-        storedLayouts[2];
+        outputPresentValueStrides[2], heads[2], keySequenceLength[2], keyValueHeads[2], keyValueHeads2[2], heads4[2],
+        heads4Reciprocals[2], keptQuerySizes[2], keptPresentKeySizes[2], keptPresentValueSizes[2], keptContextSizes[2],
+        queryLayout[2], keyLayout[2], valueLayout[2], outputLayout[2], storedLayouts[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -660,9 +659,8 @@ void FindGroup(uint item)
     part = item / blocks / heads;
     origin = ListOf(int4(head / keyHeads, head % keyHeads * SHARED, 0, 0), 0, 4);
     const List at = origin;
-    headOfKeys = ListOf(int4(Entry(at, 0), Entry(UnravelIndexBy(Entry(at, 1),
-        ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
-        ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0), 0, 0), 0, 2);
+    headOfKeys = origin;
+    headOfKeys.entries[1] /= keptQuerySizes[0][1] / keptPresentKeySizes[0][1];
     ofBatch0 = (int)ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
     ofBatch1 = (int)ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
     ofBatch2 = (int)ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_SIZES_LENGTH, 0));
@@ -854,40 +852,42 @@ uint2 PlaceOf(uint thread, uint first, uint u, uint j)
 #if !COMBINE
 groupshared uint scores[ROWS * TILE_KEYS];
 
-// A vector of a key, which must be there; with the reader of other kernels, decoding is slower by a tenth
-uint4 KeyHere(uint row, uint element)
+// A vector of a key or a value, which must be there; with the reader of other kernels, decoding is slower by a tenth
+uint4 KeyHere(bool isValue, uint row, uint element)
 {
-    const uint count = (uint)keptPresentKeySizes[0][3] - element;
+    const uint count = (uint)(isValue ? keptPresentValueSizes[0][3] : keptPresentKeySizes[0][3]) - element;
+    const uint2 firsts = (isValue ? valueFirsts : keyFirsts) + element;
+    const uint2 steps = isValue ? uint2(valueLayout[0][3], valueLayout[1][3]) : uint2(keyLayout[0][3], keyLayout[1][3]);
 #if KEY_BEFORE_IN
     if (row < (uint)PAST_ROWS)
-        return LoadFrom(KEY_BEFORE_IN, keyFirsts.y + row * (uint)keyLayout[1][3] + element, count);
+        return LoadFrom(isValue ? VALUE_BEFORE_IN : KEY_BEFORE_IN, firsts.y + row * steps.y, count);
 #endif
-    return LoadFrom(KEY_IN, keyFirsts.x + row * (uint)keyLayout[0][3] + element, count);
+    return LoadFrom(isValue ? VALUE_IN : KEY_IN, firsts.x + row * steps.x, count);
 }
 
-// Reads a thread's share of the keys of a tile, which starts at number `first`
-void FetchKeys(uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][KEY_VECTORS])
+// Reads a thread's share of the keys or values of a tile, which starts at number `first`
+void Fetch(bool areValues, uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][MOST_VECTORS])
 {
     [unroll]
     for (uint u = 0; u < KEY_FETCHES; u++)
         [unroll]
-        for (uint j = 0; j < KEY_VECTORS; j++)
+        for (uint j = 0; j < MOST_VECTORS; j++)
         {
             const uint2 place = PlaceOf(thread, first, u, j);
             next[u][j] = (uint4)0;
-            if (place.x < end && place.y < (uint)keptPresentKeySizes[0][3])
-                next[u][j] = KeyHere(place.x, place.y);
+            if (place.x < end && place.y < (uint)(areValues ? keptPresentValueSizes[0][3] : keptPresentKeySizes[0][3]))
+                next[u][j] = KeyHere(areValues, place.x, place.y);
         }
 }
 
-#if KEY_STORED_IN == 13
-void KeepKeys(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][KEY_VECTORS])
+#if KEY_STORED_IN
+void KeepKeys(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][MOST_VECTORS])
 {
     const int4 layout = storedLayouts[0];
     [unroll]
     for (uint u = 0; u < KEY_FETCHES; u++)
         [unroll]
-        for (uint j = 0; j < KEY_VECTORS; j++)
+        for (uint j = 0; j < MOST_VECTORS; j++)
         {
             const uint2 place = PlaceOf(thread, first, u, j);
             if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentKeySizes[0][3])
@@ -897,40 +897,14 @@ void KeepKeys(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][KEY_VEC
 }
 #endif
 
-// A vector of a value, which must be there; with the reader of other kernels, decoding is slower by a tenth
-uint4 ValueHere(uint row, uint element)
-{
-    const uint count = (uint)keptPresentValueSizes[0][3] - element;
-#if VALUE_BEFORE_IN
-    if (row < (uint)PAST_ROWS)
-        return LoadFrom(VALUE_BEFORE_IN, valueFirsts.y + row * (uint)valueLayout[1][3] + element, count);
-#endif
-    return LoadFrom(VALUE_IN, valueFirsts.x + row * (uint)valueLayout[0][3] + element, count);
-}
-
-// Reads a thread's share of the values of a tile, which starts at number `first`
-void FetchValues(uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][VALUE_VECTORS])
-{
-    [unroll]
-    for (uint u = 0; u < KEY_FETCHES; u++)
-        [unroll]
-        for (uint j = 0; j < VALUE_VECTORS; j++)
-        {
-            const uint2 place = PlaceOf(thread, first, u, j);
-            next[u][j] = (uint4)0;
-            if (place.x < end && place.y < (uint)keptPresentValueSizes[0][3])
-                next[u][j] = ValueHere(place.x, place.y);
-        }
-}
-
-#if VALUE_STORED_IN == 14
-void KeepValues(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][VALUE_VECTORS])
+#if VALUE_STORED_IN
+void KeepValues(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][MOST_VECTORS])
 {
     const int4 layout = storedLayouts[1];
     [unroll]
     for (uint u = 0; u < KEY_FETCHES; u++)
         [unroll]
-        for (uint j = 0; j < VALUE_VECTORS; j++)
+        for (uint j = 0; j < MOST_VECTORS; j++)
         {
             const uint2 place = PlaceOf(thread, first, u, j);
             if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentValueSizes[0][3])
@@ -979,8 +953,8 @@ void Attend(uint item, uint thread)
             for (e = 0; e < VECTOR; e++)
                 queries[q][j * VECTOR + e] = ElementOf(some, e);
         }
-    uint4 keys[KEY_FETCHES][KEY_VECTORS];
-    FetchKeys(thread, begin, end, keys);
+    uint4 keys[KEY_FETCHES][MOST_VECTORS];
+    Fetch(false, thread, begin, end, keys);
 #endif
     if (begin >= end)
         return;
@@ -988,7 +962,7 @@ void Attend(uint item, uint thread)
     [loop]
     for (uint first = begin; first < end; first += TILE_KEYS)
     {
-        uint4 values[KEY_FETCHES][VALUE_VECTORS];
+        uint4 values[KEY_FETCHES][MOST_VECTORS];
         uint found[ROWS * KEY_FETCHES];
         float counts[KEY_FETCHES];
 #if COMBINE
@@ -1005,7 +979,7 @@ void Attend(uint item, uint thread)
                 values[u][j] = scratch[position / 4 + min(lane + j * KEY_THREADS, valueSize / 4 - 1)];
         }
 #else
-        FetchValues(thread, first, end, values);
+        Fetch(true, thread, first, end, values);
         // Dot products of queries and keys. A thread has every KEY_THREADS-th vector of a key; one thread adds up the
         // sums of all.
         [unroll]
@@ -1022,7 +996,7 @@ void Attend(uint item, uint thread)
 #if KEY_STORED_IN
         KeepKeys(thread, first, end, keys);
 #endif
-        FetchKeys(thread, first + TILE_KEYS, end, keys);
+        Fetch(false, thread, first + TILE_KEYS, end, keys);
         GroupMemoryBarrierWithGroupSync();
         for (uint i = thread; i < ROWS * TILE_KEYS; i += NUM_THREADS)
         {

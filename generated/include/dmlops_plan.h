@@ -643,11 +643,6 @@ typedef struct dmlops_plan_Window {
     dmlops_plan_int_8 right_divisors;
 } dmlops_plan_Window;
 
-typedef struct dmlops_plan_Attention {
-    int64_t past;
-    int64_t shared;
-} dmlops_plan_Attention;
-
 typedef struct dmlops_plan_Separable {
     int64_t rank;
     dmlops_plan_int_8 applies;
@@ -686,7 +681,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 begin;
     dmlops_plan_Factors factors;
     dmlops_plan_Window window;
-    dmlops_plan_Attention attention;
+    int64_t past;
     dmlops_plan_Rows rows;
     dmlops_plan_int_8 sums;
     dmlops_plan_Separable separable;
@@ -2417,7 +2412,7 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     int64_t keys = op->kept_sizes.items[dmlops_item(planning, one->key,
         op->kept_sizes.count)].items[dmlops_item(planning, 2,
         op->kept_sizes.items[dmlops_item(planning, one->key, op->kept_sizes.count)].count)];
-    int64_t past = dmlops_min(op->attention.past, keys);
+    int64_t past = dmlops_min(op->past, keys);
     for (int64_t each_3 = 0; each_3 < shader->views.count; ++each_3) {
         const dmlops_plan_View* view = &shader->views.items[each_3];
         int64_t role = view->role;
@@ -2502,7 +2497,7 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
         } else {
             dmlops_plan_int_64 made_2;
             made_2.count = 0;
-            DMLOPS_APPEND(planning, &made_2, (role == 0) ? op->attention.past : first_part);
+            DMLOPS_APPEND(planning, &made_2, (role == 0) ? op->past : first_part);
             DMLOPS_APPEND(planning, &made_2, 0);
             DMLOPS_APPEND(planning, &made_2, 0);
             DMLOPS_APPEND(planning, &made_2, 0);
@@ -2579,13 +2574,15 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, int64_t there, dmlops_plan_AttentionSplit* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t shared = op->attention.shared;
     int64_t vector = dmlops_plan_floats_at_once(planning, &op->tensors);
     const dmlops_plan_int_8 * query = &op->kept_sizes.items[dmlops_item(planning, attention->query,
         op->kept_sizes.count)];
     int64_t keys = op->kept_sizes.items[dmlops_item(planning, attention->key,
         op->kept_sizes.count)].items[dmlops_item(planning, 2,
         op->kept_sizes.items[dmlops_item(planning, attention->key, op->kept_sizes.count)].count)];
+    int64_t shared = dmlops_divide(query->items[dmlops_item(planning, 1, query->count)],
+        op->kept_sizes.items[dmlops_item(planning, attention->key, op->kept_sizes.count)].items[dmlops_item(planning, 1,
+        op->kept_sizes.items[dmlops_item(planning, attention->key, op->kept_sizes.count)].count)]);
     int64_t depth = query->items[dmlops_item(planning, 3, query->count)];
     int64_t width = op->kept_sizes.items[dmlops_item(planning, attention->target,
         op->kept_sizes.count)].items[dmlops_item(planning, 3,
@@ -2599,7 +2596,7 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
             is_stored = is_stored || ((view->role == dmlops_add(1, 8)) && (((there >> view->tensor) & 1) == 1));
         }
         if (dmlops_plan_suits_few_queries(planning, query, keys, shared, is_cooperative, is_stored)) {
-            dmlops_plan_few_queries_split(planning, query, keys, width, dmlops_max(shared, 1), vector, result);
+            dmlops_plan_few_queries_split(planning, query, keys, width, shared, vector, result);
             return;
         }
         if (is_cooperative) {
@@ -2711,7 +2708,7 @@ DMLOPS_CALLED void dmlops_plan_attention_tile(dmlops_planning* planning, const d
    multiprocessor has room for two groups, or for one with wide rows. */
 DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
     int64_t keys, int64_t width, int64_t shared, dmlops_plan_AttentionSplit* result) {
-    shared = ((shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ? shared : 1;
+    shared = (query->items[dmlops_item(planning, 2, query->count)] < 64) ? shared : 1;
     dmlops_plan_AttentionTile tile;
     dmlops_plan_attention_tile(planning, query, width, &tile);
     int64_t rows = dmlops_multiply(dmlops_divide(tile.waves, tile.slices), 16);
@@ -5618,9 +5615,8 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         dmlops_plan_AttentionSplit made_1;
         dmlops_plan_split_attention(planning, op, shader, there, &made_1);
         split = made_1;
-        int stores = (split.kernel == 1) && (op->attention.shared > 0);
         dmlops_plan_Source_11 made_2;
-        dmlops_plan_sources_of(planning, op, shader, there, split.vector, stores, &made_2);
+        dmlops_plan_sources_of(planning, op, shader, there, split.vector, split.kernel == 1, &made_2);
         DMLOPS_COPY(&sources, &made_2);
         dmlops_plan_Pass_32 made_3;
         dmlops_plan_passes_with(planning, shader, &sources, &made_3);
@@ -12073,18 +12069,18 @@ static const uint8_t dmlops_diagonal_matrix1_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"};
-static const int64_t dmlops_multihead_attention_divisors[] = {29, 30};
+static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEADS4"};
+static const int64_t dmlops_multihead_attention_divisors[] = {29};
 static const char* const dmlops_multihead_attention_bounds[] = {"UPDATES_IN_PLACE", "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
-static const dmlops_plan_View dmlops_multihead_attention_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {3, 11, 0, 2220}, {1, 1, 64, 2220}, {1, 3, 64, 567579}, {1, 4, 64, 567563}, {1, 5, 64, 567579}, {5, 9, 64, 35243}, {9, 12, 0, 35243}, {2, 2, 64, 2220}, {2, 4, 64, 567579}, {2, 5, 64, 567595}, {6, 10, 64, 35243}, {10, 13, 0, 35243}};
+static const dmlops_plan_View dmlops_multihead_attention_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {1, 1, 64, 2220}, {1, 3, 64, 567579}, {1, 4, 64, 567563}, {1, 5, 64, 567579}, {2, 2, 64, 2220}, {2, 4, 64, 567579}, {2, 5, 64, 567595}, {3, 11, 0, 2220}, {5, 9, 64, 35243}, {6, 10, 64, 35243}, {9, 12, 0, 35243}, {10, 13, 0, 35243}};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
     14335,
     2047,
-    {6, dmlops_multihead_attention_lists},
+    {5, dmlops_multihead_attention_lists},
     0,
-    {2, dmlops_multihead_attention_divisors},
+    {1, dmlops_multihead_attention_divisors},
     {5, dmlops_multihead_attention_bounds},
     0,
     {0, NULL},
@@ -12188,8 +12184,6 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
     DMLOPS_NEED, 9, DMLOPS_PLACE(186) /* HeadCount2 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_NEED, 5, DMLOPS_PLACE(84) /* PastKey */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
@@ -12211,9 +12205,7 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
         DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.past), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount),
-        DMLOPS_UINT, DMLOPS_AT(HeadCount),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, past), DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12558,18 +12550,18 @@ static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
-static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "HEADS4"};
-static const int64_t dmlops_multihead_attention1_divisors[] = {33, 34};
+static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEADS4"};
+static const int64_t dmlops_multihead_attention1_divisors[] = {33};
 static const char* const dmlops_multihead_attention1_bounds[] = {"IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
-static const dmlops_plan_View dmlops_multihead_attention1_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {3, 12, 0, 2220}, {1, 1, 2112, 2220}, {1, 3, 2112, 567579}, {1, 4, 2112, 567563}, {1, 5, 2112, 567579}, {5, 9, 2112, 35243}, {9, 13, 0, 35243}, {2, 2, 2112, 2220}, {2, 4, 2112, 567579}, {2, 5, 2112, 567595}, {6, 10, 2112, 35243}, {10, 14, 0, 35243}};
+static const dmlops_plan_View dmlops_multihead_attention1_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {1, 1, 2112, 2220}, {1, 3, 2112, 567579}, {1, 4, 2112, 567563}, {1, 5, 2112, 567579}, {2, 2, 2112, 2220}, {2, 4, 2112, 567579}, {2, 5, 2112, 567595}, {3, 12, 0, 2220}, {5, 9, 2112, 35243}, {6, 10, 2112, 35243}, {9, 13, 0, 35243}, {10, 14, 0, 35243}};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
     28671,
     28671,
-    {6, dmlops_multihead_attention1_lists},
+    {5, dmlops_multihead_attention1_lists},
     0,
-    {2, dmlops_multihead_attention1_divisors},
+    {1, dmlops_multihead_attention1_divisors},
     {4, dmlops_multihead_attention1_bounds},
     0,
     {0, NULL},
@@ -12673,8 +12665,6 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_SLOT(19) /* QueryEntry3 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
         DMLOPS_SLOT(23) /* Value */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
-        DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
         DMLOPS_SLOT(23) /* Value */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT,
@@ -12704,9 +12694,7 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
         DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(4) /* BOOLEAN */,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.past), DMLOPS_SLOT(21) /* PastKey */,
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT,
-        DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, past), DMLOPS_SLOT(21) /* PastKey */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT

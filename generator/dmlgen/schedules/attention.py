@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
-from dmlgen.analysis.pattern import fit, match
+from dmlgen.analysis.pattern import fit
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import entries_of, free_locals
+from dmlgen.expr.definition_queries import entries_of
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import folds_of, written
 from dmlgen.schedules.schedule import FastForm
@@ -23,17 +23,20 @@ from dmlgen.schedules.tensor_facts import TensorFacts
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The dot product of a query and a key, in scores."""
 
+_HEAD = "unravel_index(at[1], [groups, heads // groups])[0]"
 _TARGET = (
-    "sum(exp(Scores[at[:3] + [key]] - Peaks[at[:3]]) * Value[[batch, head, key, at[3]]]"
+    f"sum(exp(Scores[at[:3] + [key]] - Peaks[at[:3]]) * Value[[at[0], {_HEAD}, key, at[3]]]"
     " for key in range(keys) if counts) / Totals[at[:3]]"
 )
 _PEAK = "max(Scores[at + [key]] for key in range(keys) if counts)"
 _TOTAL = "sum(exp(Scores[at + [key]] - Peaks[at]) for key in range(keys) if counts)"
-_PRODUCT = "sum(Query[at[:3] + [element]] * Key[[batch, head, at[3], element]] for element in range(depth))"
+_PRODUCT = (
+    f"sum(Query[at[:3] + [element]] * Key[[at[0], {_HEAD}, at[3], element]] for element in range(depth))"
+)
 _SIZES = {
     "Query": "[batches, heads, rows, depth]",
-    "Key": "[key_batches, key_heads, keys, depth]",
-    "Value": "[value_batches, value_heads, keys, width]",
+    "Key": "[batches, groups, keys, depth]",
+    "Value": "[batches, groups, keys, width]",
     "Target": "[batches, heads, rows, width]",
 }
 
@@ -45,18 +48,15 @@ class Attention(FastForm):
 
     All tensors have four dimensions: batch, head, row, element. A row of `target`, one per `query`, is the
     mean of the rows of `value`, weighted by the exponentials of scores; a `score` is a function of the local
-    `total`, the dot product of the query and a row of `key`, at batch, head, query and key in `at`.
-    `head` has the batch and the head of keys and values for those of the query in `at`. Each `shared`
-    adjacent heads of queries read the same one; 0 if that is not known. `counts` is the mask: which keys are
-    used; None if all do.
+    `total`, the dot product of the query and a row of `key`, at batch, head, query and key in `at`. As many
+    adjacent heads of queries share each head of keys and values. `counts` is the mask: which keys are used;
+    None if all are.
     """
 
     target: str
     query: str
     key: str
     value: str
-    head: ir.ListOf
-    shared: ir.Expr
     score: ir.Expr
     counts: ir.Expr | None
 
@@ -91,15 +91,11 @@ def _attention(target: str, values: Mapping[str, ir.Expr], sizes: Mapping[str, i
     found = fit(_PRODUCT, product, Target=ir.Tensor(target), **vars(mean))
     for role, form in _SIZES.items():
         found = fit(form, sizes[getattr(found, role).name], **vars(found))
-    head = _head(found.batch, found.head)
-    groups = match("[at[0], unravel_index(at[1], [groups, each])[0]]", head)
     return Attention(
         target=target,
         query=found.Query.name,
         key=found.Key.name,
         value=found.Value.name,
-        head=head,
-        shared=groups.each if groups else ir.ZERO,
         score=score,
         counts=found.counts and ir.substitute(found.counts, {found.key: ir.at(3)}),
     )
@@ -121,11 +117,3 @@ def _score(whole: ir.Expr, values: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.E
     if entries_of(made):
         raise Unfit
     return product, made
-
-
-def _head(batch: ir.Expr, head: ir.Expr) -> ir.ListOf:
-    """The first two entries of the coordinate of a key or a value, which depend only on the head."""
-    whole = ir.ListOf((batch, head))
-    if free_locals(ir.substitute(whole, {ir.at(0): ir.ZERO, ir.at(1): ir.ZERO})):
-        raise Unfit
-    return whole

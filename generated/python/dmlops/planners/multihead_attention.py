@@ -12,15 +12,7 @@ from ..arithmetic import align, entry, quotient
 from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import (
-    Attention,
-    AttentionPass,
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-    View,
-)
+from ..gpu.plans.definition_types import AttentionPass, Definition, DefinitionShader, Intermediate, Pass, View
 
 MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = enums.MultiheadAttentionMaskType.BOOLEAN
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = (
@@ -42,18 +34,18 @@ SHADER = DefinitionShader(
     ],
     optional=14335,
     sized=2047,
-    lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEADS4"],
-    divisors=[29, 30],
+    lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEADS4"],
+    divisors=[29],
     bounds=[
         "UPDATES_IN_PLACE", "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START",
         "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN",
     ],
     attention=AttentionPass(3, 0, 1, 2, 3),
     views=[
-        View(0, 0, 64, 2220), View(0, 3, 64, 567563), View(0, 5, 64, 567563), View(3, 11, 0, 2220),
-        View(1, 1, 64, 2220), View(1, 3, 64, 567579), View(1, 4, 64, 567563), View(1, 5, 64, 567579),
-        View(5, 9, 64, 35243), View(9, 12, 0, 35243), View(2, 2, 64, 2220), View(2, 4, 64, 567579),
-        View(2, 5, 64, 567595), View(6, 10, 64, 35243), View(10, 13, 0, 35243),
+        View(0, 0, 64, 2220), View(0, 3, 64, 567563), View(0, 5, 64, 567563), View(1, 1, 64, 2220),
+        View(1, 3, 64, 567579), View(1, 4, 64, 567563), View(1, 5, 64, 567579), View(2, 2, 64, 2220),
+        View(2, 4, 64, 567579), View(2, 5, 64, 567595), View(3, 11, 0, 2220), View(5, 9, 64, 35243),
+        View(6, 10, 64, 35243), View(9, 12, 0, 35243), View(10, 13, 0, 35243),
     ],
 )
 
@@ -124,7 +116,6 @@ def inputs(desc: Any, index: int) -> Definition:
     )
     head_count = (desc.HeadCount, query_entry3)
     head_count2 = (desc.HeadCount, value)
-    head_count3 = quotient(desc.HeadCount, desc.HeadCount)
     mask_sizes = sizes_of(desc.MaskTensor)
     return Definition(
         tensors=tensors,
@@ -136,7 +127,7 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         lists=[
             limited(head_count), limited((key,)), limited(head_count), limited(head_count2),
-            limited((desc.HeadCount, head_count3)), limited(head_count2),
+            limited(head_count2),
         ],
         numbers=[
             past_key, desc.HeadCount * query_entry3, (desc.HeadCount + desc.HeadCount) * query_entry3,
@@ -149,7 +140,7 @@ def inputs(desc: Any, index: int) -> Definition:
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
         ],
-        attention=Attention(past=past_key, shared=head_count3),
+        past=past_key,
     )
 
 

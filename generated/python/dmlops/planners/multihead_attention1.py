@@ -12,15 +12,7 @@ from ..arithmetic import align, entry, quotient
 from ..definition import sizes_of
 from ..gpu.planner_helpers import Operand, Planner, bits, limited, tensors_of
 from ..gpu.plans.definition import plan_definition
-from ..gpu.plans.definition_types import (
-    Attention,
-    AttentionPass,
-    Definition,
-    DefinitionShader,
-    Intermediate,
-    Pass,
-    View,
-)
+from ..gpu.plans.definition_types import AttentionPass, Definition, DefinitionShader, Intermediate, Pass, View
 
 MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = enums.MultiheadAttentionMaskType.BOOLEAN
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = (
@@ -42,21 +34,18 @@ SHADER = DefinitionShader(
     ],
     optional=28671,
     sized=28671,
-    lists=[
-        "HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT",
-        "HEADS4",
-    ],
-    divisors=[33, 34],
+    lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEADS4"],
+    divisors=[33],
     bounds=[
         "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END",
         "IS_BOOLEAN",
     ],
     attention=AttentionPass(3, 0, 1, 2, 3),
     views=[
-        View(0, 0, 64, 2220), View(0, 3, 64, 567563), View(0, 5, 64, 567563), View(3, 12, 0, 2220),
-        View(1, 1, 2112, 2220), View(1, 3, 2112, 567579), View(1, 4, 2112, 567563), View(1, 5, 2112, 567579),
-        View(5, 9, 2112, 35243), View(9, 13, 0, 35243), View(2, 2, 2112, 2220), View(2, 4, 2112, 567579),
-        View(2, 5, 2112, 567595), View(6, 10, 2112, 35243), View(10, 14, 0, 35243),
+        View(0, 0, 64, 2220), View(0, 3, 64, 567563), View(0, 5, 64, 567563), View(1, 1, 2112, 2220),
+        View(1, 3, 2112, 567579), View(1, 4, 2112, 567563), View(1, 5, 2112, 567579), View(2, 2, 2112, 2220),
+        View(2, 4, 2112, 567579), View(2, 5, 2112, 567595), View(3, 12, 0, 2220), View(5, 9, 2112, 35243),
+        View(6, 10, 2112, 35243), View(9, 13, 0, 35243), View(10, 14, 0, 35243),
     ],
 )
 
@@ -131,7 +120,6 @@ def inputs(desc: Any, index: int) -> Definition:
         if desc.PastValueTensor is not None
         else query_entry3
     )
-    query_head_count = quotient(desc.QueryHeadCount, desc.KeyValueHeadCount)
     mask_sizes = sizes_of(desc.MaskTensor)
     return Definition(
         tensors=tensors,
@@ -144,7 +132,7 @@ def inputs(desc: Any, index: int) -> Definition:
         lists=[
             limited((desc.QueryHeadCount, query_entry3)), limited((key,)),
             limited((desc.KeyValueHeadCount, query_entry3)), limited((desc.KeyValueHeadCount, value)),
-            limited((desc.KeyValueHeadCount, query_head_count)), limited((desc.QueryHeadCount, value)),
+            limited((desc.QueryHeadCount, value)),
         ],
         numbers=[
             past_sequence_lengths - key, past_key, desc.QueryHeadCount * query_entry3,
@@ -165,7 +153,7 @@ def inputs(desc: Any, index: int) -> Definition:
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
         ],
-        attention=Attention(past=past_key, shared=query_head_count),
+        past=past_key,
     )
 
 

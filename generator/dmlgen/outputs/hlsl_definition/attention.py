@@ -12,25 +12,22 @@ from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.registry import Intermediate, Operator
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.views import View, views_in, views_of
+from dmlgen.schedules.views import View, Views, views_in, views_of
 from dmlgen.sugar import conjunction, conjuncts
 
-ROLES = {
-    "query": 0, "key": 1, "value": 2, "output": 3, "key_before": 5, "value_before": 6, "key_stored": 9,
-    "value_stored": 10,
-}  # fmt: skip
-"""As in `plans/attention_sources.py`"""
+ROLES = (0, 1, 2, 3, 5, 6, 9, 10)
+"""The roles of views, in the order here, as in `plans/attention_sources.py`"""
 
 
 def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attention, number: int) -> FormPass:
     """The pass of the intermediate tensor that is attention, with its number.
 
-    It shows its sources, and as texts: the head of keys and values for that of a query at `at`, a score as a
-    function of the local `total`, the limits from which on a head's keys are masked (`ends`), whether a key
-    below them counts, and by name, what these read that depends only on the batch. Views are tensors in place
-    of `query`, `key`, `value` and, as "output", `target`, which the pass writes; with "before", the first
-    rows, where others follow, which are past; with "stored", outputs that contain nothing else. Those in
-    which some of them, or all, may be are `accessed`, by the value of their macros.
+    It shows its sources, and as texts: a score as a function of the local `total`, the limits from which on a
+    head's keys are masked (`ends`), whether a key below them counts, and by name, what these read that
+    depends only on the batch. Views are tensors in place of `query`, `key`, `value` and, as "output",
+    `target`, which the pass writes; with "before", the first rows, where others follow, which are past; with
+    "stored", outputs that contain nothing else. Those in which some of them, or all, may be are `accessed`,
+    by the value of their macros.
     """
     tests = conjuncts(attention.counts)
     ends = [test for test in tests if _is_end(test)]
@@ -44,16 +41,17 @@ def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attent
     }
     assert operator.defines is not None
     tensors = {one.name: one for one in operator.defines.tensors}
-    kept = {"query": attention.query, "key": attention.key, "value": attention.value}
-    query, key, value = (views_of(tensors[name]) for name in kept.values())
-    views: dict[str, Sequence[View]] = {}
-    views |= {"query": query.rows, "output": _in_outputs(operator, tensors[attention.target])}
-    if _uses(operator, attention.target) > 1 or operator.in_place:
-        del views["output"]
-    for role, found in (("key", key), ("value", value)):
-        if key.past == value.past:
-            views |= {role: found.rows, f"{role}_before": found.before}
-        views[f"{role}_stored"] = _in_outputs(operator, tensors[kept[role]])
+    query, key, value = (views_of(tensors[one]) for one in (attention.query, attention.key, attention.value))
+    if key.past != value.past:
+        key = value = Views()
+    stored = {role: _in_outputs(operator, tensors[name]) for role, name in attention.roles.items()}
+    is_only = _uses(operator, attention.target) == 1 and not operator.in_place
+    views = {
+        "query": query.rows, "key": key.rows, "value": value.rows,
+        "output": stored["target"] if is_only else (),
+        "key_before": key.before, "value_before": value.before,
+        "key_stored": stored["key"], "value_stored": stored["value"],
+    }  # fmt: skip
     views = {role: () if {one.tensor for one in some} & scored_by else some for role, some in views.items()}
     shown = {role: printer.kept[name] for role, name in attention.roles.items()}
 
@@ -72,15 +70,14 @@ def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attent
         zeros=("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE"),
         records=[record(number, shown)],
         views=[
-            {"role": ROLES[role], "tensor": one.tensor, "without": one.without, "labels": one.labels}
-            for role, some in views.items()
+            {"role": role, "tensor": one.tensor, "without": one.without, "labels": one.labels}
+            for role, some in zip(ROLES, views.values(), strict=True)
             for one in some
         ],
-        given={"attention.past": key.past, "attention.shared": attention.shared},
+        given={"past": key.past},
         shown={
             **shown,
             "accessed": accessed,
-            "head": printer.deciding(attention.head),
             "score": printer.value(ir.substitute(attention.score, named), False),
             "ends": [printer.deciding(end.right) for end in ends],
             "counts": printer.deciding(ir.substitute(counts, named)),

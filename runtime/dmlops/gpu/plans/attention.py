@@ -134,14 +134,15 @@ def floats_at_once(tensors: Tensors) -> int:
 def split_attention(out: Planning, op: Definition, shader: DefinitionShader, there: int) -> AttentionSplit:
     """The kernel that computes the pass, and how groups share it; `there` has a bit for each tensor that is
     present."""
-    attention, shared, vector = shader.attention, op.attention.shared, floats_at_once(op.tensors)
+    attention, vector = shader.attention, floats_at_once(op.tensors)
     query, keys = op.kept_sizes[attention.query], op.kept_sizes[attention.key][2]
+    shared = query[1] // op.kept_sizes[attention.key][1]
     depth, width = query[3], op.kept_sizes[attention.target][3]
     if vector > 1 and depth % vector == 0 and width % vector == 0 and max(depth, width) <= WIDEST:
         is_cooperative = out.has(Capability.COOPERATIVE_MATRIX) and vector == 8
         is_stored = any(view.role == KEY + STORED and there >> view.tensor & 1 == 1 for view in shader.views)
         if suits_few_queries(query, keys, shared, is_cooperative, is_stored):
-            return few_queries_split(query, keys, width, max(shared, 1), vector)
+            return few_queries_split(query, keys, width, shared, vector)
         if is_cooperative:
             return cooperative_split(query, keys, width, shared)
     rows, threads, fours = ATTENTION_FEW_ROWS, ROW_THREADS, ceil_div(width, 4)
@@ -200,7 +201,7 @@ def cooperative_split(query: Sizes, keys: int, width: int, shared: int) -> Atten
     """The heads that share a group, and the split of the keys: all heads with the same keys do unless each
     has many queries, and there are as many parts as occupy a GPU, or one if combining them would take longer
     than they save. A multiprocessor has room for two groups, or for one with wide rows."""
-    shared = shared if shared > 0 and query[2] < ATTENTION_WAVES * MATRIX_ROWS else 1
+    shared = shared if query[2] < ATTENTION_WAVES * MATRIX_ROWS else 1
     tile = attention_tile(query, width)
     rows = tile.waves // tile.slices * MATRIX_ROWS
     groups = times(groups_of(query, shared, rows), 1 if tile.slices == 1 else 2)

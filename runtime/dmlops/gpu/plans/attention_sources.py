@@ -79,7 +79,7 @@ def sources_of(op: Definition, shader: DefinitionShader, there: int, vector: int
     one, seen = shader.attention, 0
     kept: Four = [one.query, one.key, one.value, one.target]
     keys = op.kept_sizes[one.key][2]
-    past = min(op.attention.past, keys)
+    past = min(op.past, keys)
     for view in shader.views:
         role, kind, sizes = view.role, view.role % 4, op.kept_sizes[kept[view.role % 4]]
         if there >> view.tensor & 1 == 1 and seen >> role & 1 == 0:
@@ -121,7 +121,7 @@ def places_of(
         if KEY <= role <= VALUE:
             places.extend(sources[role + BEFORE].layout)
         else:
-            places.extend([op.attention.past if role == QUERY else first_part, 0, 0, 0])
+            places.extend([op.past if role == QUERY else first_part, 0, 0, 0])
     places.extend(sources[KEY + STORED].layout)
     places.extend(sources[VALUE + STORED].layout)
     return places

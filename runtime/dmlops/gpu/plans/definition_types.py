@@ -208,14 +208,6 @@ class Window(NamedTuple):
     right_divisors: Sizes = ()
 
 
-class Attention(NamedTuple):
-    """The rows of keys and values that are those of an earlier call, `past`, come first. `shared` adjacent
-    heads have the same keys and values, if that is known; else it is 0."""
-
-    past: int = 0
-    shared: int = 0
-
-
 class Separable(NamedTuple):
     """The rank of the taps, and for each separable pass 1 if it applies, else 0."""
 
@@ -236,8 +228,9 @@ class Definition(NamedTuple):
     depend only on the description, floats as signed integers with their bits; `elements` are numbers of a
     tensor's type, two words each. A map computes integers of tensors that are `widened`, as bits, in double
     precision; its `movement` is that of what is gathered, and it stores elements from the coordinate `begin`
-    on. `sums`: for each pass of sums 1 if it applies, else
-    0. `terms`: the sizes of the box of terms of which some are selected."""
+    on. `past`: the rows of keys and values of attention that are those of an earlier call. `sums`: for each
+    pass of sums 1 if it applies, else 0. `terms`: the sizes of the box of terms of which some are
+    selected."""
 
     tensors: Tensors
     kept_sizes: Annotated[Sequence[Sizes], 16] = ()
@@ -251,7 +244,7 @@ class Definition(NamedTuple):
     begin: Sizes = ()
     factors: Factors = Factors()
     window: Window = Window()
-    attention: Attention = Attention()
+    past: int = 0
     rows: Rows = Rows()
     sums: Sizes = ()
     separable: Separable = Separable()

@@ -120,8 +120,7 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
         split = split_attention(out, op, shader, there)
-        stores = split.kernel == FEW_QUERIES and op.attention.shared > 0
-        sources = sources_of(op, shader, there, split.vector, stores)
+        sources = sources_of(op, shader, there, split.vector, split.kernel == FEW_QUERIES)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
     separable = separable_place(op, shader)
