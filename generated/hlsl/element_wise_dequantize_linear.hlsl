@@ -127,13 +127,42 @@ Position Locate(uint item)
     return position;
 }
 
-// x - y of integers of 32 bits, rounded to a float only once: the magnitude of the difference fits in 32 bits.
-float Difference(int64_t x, int64_t y, float type)
+// The number of zero bits above the highest set bit of a nonzero number
+uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
+
+uint LeadingZeros(uint64_t x)
 {
-    const int64_t difference = x - y;
-    const float magnitude = (float)(uint)(difference < 0 ? 0 - difference : difference);
-    return difference < 0 ? -magnitude : magnitude;
+    const uint high = (uint)(x >> 32);
+    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
 }
+
+// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
+// of which is set if any bit below them was (round to odd).
+float WideToFloat(uint64_t x)
+{
+    const uint high = (uint)(x >> 32);
+    if (high == 0)
+        return (float)(uint)x;
+    const uint shift = 32 - LeadingZeros(high);
+    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
+    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
+}
+
+// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
+float WideToFloat(int64_t x)
+{
+    const int low = (int)x;
+    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
+        return (float)low;
+    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
+}
+
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
+float Convert(int64_t x, float type) { return WideToFloat(x); }
+int Convert(int64_t x, int type) { return (int)x; }
+uint Convert(int64_t x, uint type) { return (uint)x; }
+int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -205,7 +234,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(int64_t input, REAL_VALUE scale, int64_t zeroPoint)
 {
-    return (OUTPUT_VALUE)(Difference(input, ZERO_POINT_PRESENT ? zeroPoint : (int64_t)0, (REAL_VALUE)0) * scale);
+    return (OUTPUT_VALUE)(Convert(input - (ZERO_POINT_PRESENT ? zeroPoint : (int64_t)0), (REAL_VALUE)0) * scale);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

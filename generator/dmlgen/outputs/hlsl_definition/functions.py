@@ -58,11 +58,7 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         return self.print(node, outer) if self._is_wide(node) else f"(int64_t){self.print(node, ATOM)}"
 
     def _is_wide(self, node: ir.Expr) -> bool:
-        return self._bits(node) > 32
-
-    def _bits(self, node: ir.Expr) -> int:
-        """The bits that an integer can need."""
-        return self.widths.bits(node, self._locals)
+        return self.widths.is_wide(node, self._locals)
 
     def type_of(self, node: ir.Expr) -> str:
         if self.vectorized and node.type == ir.FLOAT:

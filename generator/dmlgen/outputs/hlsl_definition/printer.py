@@ -207,11 +207,6 @@ class ShaderPrinter(LoopPrinter):
     def call(self, node: ir.Call) -> str:
         name, arguments = node.function, node.arguments
         match node:
-            case ir.Call("float", (ir.Binary("-", left, right, ir.INT) as difference,)) if (
-                self._is_wide(difference) and max(map(self._bits, (left, right))) <= 33
-            ):
-                wide = self._widened(left), self._widened(right)
-                return self.call_of("Difference", {"int64_t"}, *wide, f"({REAL})0")
             case ir.Call("round_even", (ir.Binary("/", left, right, ir.FLOAT),)):
                 return self.call_of("RoundedQuotient", self.reals, self.deciding(left), self.deciding(right))
             case ir.Call(
