@@ -5345,13 +5345,13 @@ DMLOPS_CALLED int64_t dmlops_plan_sums_vector(dmlops_planning* planning, const d
    are float16 in vectors of eight. */
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, int64_t sums, int64_t columns,
     const dmlops_plan_Tensor_16* factors) {
-    int are_halves = 1;
+    int are_float16 = 1;
     for (int64_t each_1 = 0; each_1 < factors->count; ++each_1) {
         const dmlops_plan_Tensor* one = &factors->items[each_1];
-        are_halves = are_halves && dmlops_plan_is_float16(planning, one);
+        are_float16 = are_float16 && dmlops_plan_is_float16(planning, one);
     }
     int are_full = (sums <= 4) && (columns >= 5) && (dmlops_plan_sums_vector(planning, factors) == 8);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_full && are_halves;
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_full && are_float16;
 }
 
 /* Tiles of cooperative matrices. Waves split k where several share sums. */

@@ -89,9 +89,9 @@ def sums_vector(factors: Tensors) -> int:
 def suits_cooperative_sums(out: Planning, sums: int, columns: int, factors: Tensors) -> bool:
     """Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and
     the factors are float16 in vectors of eight."""
-    are_halves = all(is_float16(one) for one in factors)
+    are_float16 = all(is_float16(one) for one in factors)
     are_full = sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS and sums_vector(factors) == 8
-    return out.has(Capability.COOPERATIVE_MATRIX) and are_full and are_halves
+    return out.has(Capability.COOPERATIVE_MATRIX) and are_full and are_float16
 
 
 def sums_candidates() -> Tiles:
