@@ -16,7 +16,6 @@ from dmlops.gpu.plans import (
     convolutions,
     gemm_view,
     implicit_gemm,
-    skinny,
     tile_cost,
 )
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
@@ -363,8 +362,8 @@ def test_tiles_hold_several_taps_at_once(number: int, device: Any, monkeypatch: 
 def test_other_numbers_of_vectors_do_so_too(
     vectors: int, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(skinny, "SKINNY_VECTORS", vectors)
-    monkeypatch.setattr(skinny, "SKINNY_MOST_THREADS", 256)
+    monkeypatch.setattr(contraction, "SKINNY_VECTORS", vectors)
+    monkeypatch.setattr(contraction, "SKINNY_MOST_THREADS", 256)
     for name in ("2 rows, halves", "4 rows, halves, B turned"):
         check(name, device)
 

@@ -1602,10 +1602,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Split* split, const dmlops_plan_Matrices* found, const dmlops_plan_Groups* groups,
     dmlops_plan_ContractionParams* result);
-DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED int dmlops_plan_are_apart(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
@@ -1613,6 +1609,10 @@ DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_loaded(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, const dmlops_plan_Backend* backend, dmlops_plan_Side* result);
+DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Window* window,
     const dmlops_plan_Tensor* weights, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
     dmlops_plan_WindowAxis_8* result);
@@ -3699,6 +3699,65 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     return;
 }
 
+/* False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
+    dmlops_plan_Matrices found;
+    dmlops_plan_matrices_of(planning, op, &found);
+    int is_tiled = dmlops_plan_are_apart(planning, op, &found) && dmlops_plan_suits_tiles(planning, op, &found);
+    return is_tiled && (dmlops_plan_skinny(planning, op, &found) || dmlops_plan_tiles(planning, op, &found));
+}
+
+/* Whether rows belong to the left factor and columns to the right one, with their zero points. */
+DMLOPS_CALLED int dmlops_plan_are_apart(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    const dmlops_plan_Factors * factors = &op->factors;
+    int64_t row = found->row_axis;
+    int64_t column = found->column_axis;
+    int are_own = dmlops_plan_has(planning, &factors->left, row) && dmlops_plan_has(planning, &factors->right, column);
+    int is_left = dmlops_plan_has(planning, &factors->left, column)
+        || dmlops_plan_has(planning, &factors->left_less, column);
+    return are_own && !is_left && !dmlops_plan_has(planning, &factors->right, row)
+        && !dmlops_plan_has(planning, &factors->right_less, row);
+}
+
+/* Chooses the backend, the tile, and the parts of k. */
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    dmlops_plan_Backend backend;
+    dmlops_plan_backend_of(planning, op, found, &backend);
+    dmlops_plan_Side left;
+    dmlops_plan_loaded(planning, &found->left, found->row_axis, found->rows, found->depth, &backend, &left);
+    dmlops_plan_Side right;
+    dmlops_plan_loaded(planning, &found->right, found->column_axis, found->columns, found->depth, &backend, &right);
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, found, &backend.tiles, &backend.rates, 1, &chosen);
+    dmlops_plan_Matrices read;
+    read = *found;
+    read.left = left;
+    read.right = right;
+    dmlops_plan_Product made_1;
+    made_1.is_cooperative = backend.is_cooperative;
+    made_1.chosen = chosen;
+    made_1.matrices = read;
+    made_1.packed = 0;
+    made_1.left = left;
+    dmlops_plan_product(planning, op, &made_1);
+    return 1;
+}
+
+/* A factor with the adjacent elements that the backend loads at once; `axis` has that many rows or columns. Of bytes
+   these are 16 along k, or words of four. */
+DMLOPS_CALLED void dmlops_plan_loaded(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, const dmlops_plan_Backend* backend, dmlops_plan_Side* result) {
+    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, backend->vector);
+    if ((backend->vector == 16) && ((vector < 16) || !side->is_along)) {
+        vector = (vector >= 4) ? 4 : 1;
+    }
+    *result = *side;
+    result->vector = vector;
+    return;
+}
+
 /* The matrices, transposed if they have too many rows: rows and columns, and with them the factors, swapped. Threads
    store rows, contiguous or not. */
 DMLOPS_CALLED void dmlops_plan_with_few_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -3785,65 +3844,6 @@ DMLOPS_CALLED int dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pla
     dmlops_put_ContractionParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
     return 1;
-}
-
-/* False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    dmlops_plan_Matrices found;
-    dmlops_plan_matrices_of(planning, op, &found);
-    int is_tiled = dmlops_plan_are_apart(planning, op, &found) && dmlops_plan_suits_tiles(planning, op, &found);
-    return is_tiled && (dmlops_plan_skinny(planning, op, &found) || dmlops_plan_tiles(planning, op, &found));
-}
-
-/* Whether rows belong to the left factor and columns to the right one, with their zero points. */
-DMLOPS_CALLED int dmlops_plan_are_apart(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found) {
-    const dmlops_plan_Factors * factors = &op->factors;
-    int64_t row = found->row_axis;
-    int64_t column = found->column_axis;
-    int are_own = dmlops_plan_has(planning, &factors->left, row) && dmlops_plan_has(planning, &factors->right, column);
-    int is_left = dmlops_plan_has(planning, &factors->left, column)
-        || dmlops_plan_has(planning, &factors->left_less, column);
-    return are_own && !is_left && !dmlops_plan_has(planning, &factors->right, row)
-        && !dmlops_plan_has(planning, &factors->right_less, row);
-}
-
-/* Chooses the backend, the tile, and the parts of k. */
-DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found) {
-    dmlops_plan_Backend backend;
-    dmlops_plan_backend_of(planning, op, found, &backend);
-    dmlops_plan_Side left;
-    dmlops_plan_loaded(planning, &found->left, found->row_axis, found->rows, found->depth, &backend, &left);
-    dmlops_plan_Side right;
-    dmlops_plan_loaded(planning, &found->right, found->column_axis, found->columns, found->depth, &backend, &right);
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &backend.tiles, &backend.rates, 1, &chosen);
-    dmlops_plan_Matrices read;
-    read = *found;
-    read.left = left;
-    read.right = right;
-    dmlops_plan_Product made_1;
-    made_1.is_cooperative = backend.is_cooperative;
-    made_1.chosen = chosen;
-    made_1.matrices = read;
-    made_1.packed = 0;
-    made_1.left = left;
-    dmlops_plan_product(planning, op, &made_1);
-    return 1;
-}
-
-/* A factor with the adjacent elements that the backend loads at once; `axis` has that many rows or columns. Of bytes
-   these are 16 along k, or words of four. */
-DMLOPS_CALLED void dmlops_plan_loaded(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, const dmlops_plan_Backend* backend, dmlops_plan_Side* result) {
-    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, backend->vector);
-    if ((backend->vector == 16) && ((vector < 16) || !side->is_along)) {
-        vector = (vector >= 4) ? 4 : 1;
-    }
-    *result = *side;
-    result->vector = vector;
-    return;
 }
 
 /* The window with its taps in the order of their positions on the tensor: a backward convolution with steps of 1
