@@ -132,6 +132,9 @@ def windows(kind: str) -> dict[str, Any]:
         "pixels, rows apart": convolution(
             t(2, 32, 5, 8, strides=(2000, 60, 12, 1)), t(48, 32, 1, 1), **POINT
         ),
+        "pixels, rows overlap": convolution(
+            t(2, 32, 5, 8, strides=(2000, 60, 6, 1)), t(48, 32, 1, 1), **POINT
+        ),
         "pixels, in steps": convolution(t(2, 32, 16, 16), t(48, 32, 1, 1), Strides=2, **POINT),
         "pixels, in parts": convolution(t(1, 2048, 8, 8), t(48, 2048, 1, 1), **POINT),
         "groups, dilated, with gaps": convolution(

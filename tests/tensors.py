@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import mul
 
 import numpy as np
 
@@ -21,12 +22,16 @@ def last(data_type: str, count: int, channels: int, *spatial: int) -> TensorDesc
 
 
 def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
-    """Numbers, the same along dimensions of stride 0."""
+    """Numbers, the same along dimensions of stride 0, and wherever elements overlap."""
     strides = zip(tensor.Sizes, tensor.element_strides, strict=True)
     sizes = [1 if stride == 0 else size for size, stride in strides]
     is_float = tensor.DataType.kind == "float"
     numbers = rng.normal(0, 2, sizes) if is_float else rng.integers(0, 100, sizes)
-    return np.broadcast_to(numbers, tensor.Sizes).astype(tensor.DataType.numpy)
+    grid = np.ix_(*map(range, tensor.Sizes))
+    places = np.asarray(sum(map(mul, grid, tensor.element_strides)))
+    memory = np.empty(places.max(initial=0) + 1, tensor.DataType.numpy)
+    memory[places] = numbers
+    return memory[places]
 
 
 def random_bits(rng: np.random.Generator, sizes: Sequence[int], data_type: str) -> np.ndarray:

@@ -223,6 +223,7 @@ READ = {  # vectors of elements, along k or not
     "matrices: pixels, odd": {"PACKED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1},
     "matrices: pixels, in fours, groups": {"TAP_PRODUCTS": 4, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0},
     "matrices: pixels, rows apart": {"PACKED": 0, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0},
+    "matrices: pixels, rows overlap": {"PACKED": 0, "RIGHT_VECTOR": 2, "RIGHT_ALONG": 0},
     "matrices: pixels, in twos": {"PACKED": 0, "RIGHT_VECTOR": 2, "RIGHT_ALONG": 0},
     "matrices: channels last, few channels": {"TAP_PRODUCTS": 4, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 1},
     "matrices: backward, side by side": {"PHASED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0},

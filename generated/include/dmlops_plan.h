@@ -4000,12 +4000,14 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
     int64_t channels = (right->strides.items[dmlops_item(planning, 1, right->strides.count)] == 1)
         ? dmlops_gcd(most, found->channels) : 1;
     int64_t columns = dmlops_gcd(most, run);
+    int64_t rest = dmlops_plan_element_count(planning, &right->sizes);
     for (int64_t d = 0; d < right->strides.count; ++d) {
         const int64_t stride = right->strides.items[d];
         if (right->sizes.items[dmlops_item(planning, d, right->sizes.count)] > 1) {
             channels = (d == 1) ? channels : dmlops_gcd(channels, stride);
-            columns = ((d > 1) && (stride < run)) ? columns : dmlops_gcd(columns, stride);
+            columns = (rest <= run) ? columns : dmlops_gcd(columns, stride);
         }
+        rest = dmlops_divide(rest, right->sizes.items[dmlops_item(planning, d, right->sizes.count)]);
     }
     int is_along = (channels > 1) || ((columns == 1) && (most == 8));
     *result = found->right;

@@ -97,10 +97,12 @@ def gathered(op: Contraction, found: Matrices, most: int) -> Side:
     is_same = all(is_pointwise(axis) for axis in found.axes)  # coordinates are those of the output
     run = side_by_side(right, ROWS) if is_same else 1
     channels, columns = gcd(most, found.channels) if right.strides[1] == 1 else 1, gcd(most, run)
+    rest = element_count(right.sizes)  # from a dimension on; rows before the run may overlap
     for d, stride in enumerate(right.strides):
         if right.sizes[d] > 1:
             channels = channels if d == 1 else gcd(channels, stride)
-            columns = columns if d > 1 and stride < run else gcd(columns, stride)
+            columns = columns if rest <= run else gcd(columns, stride)
+        rest //= right.sizes[d]
     is_along = channels > 1 or (columns == 1 and most == 8)
     return found.right._replace(is_along=is_along, vector=channels if channels > 1 else columns)
 
