@@ -171,6 +171,7 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     instead = INSTEAD + (BYTES if of_bytes else HALVES)
     instead = instead.replace("TILES", size[1]).replace("NUMBER", "int" if of_bytes else "float")
     instead = instead.replace("LEFT_ENTRY", entry)
+    instead = f"#if COOPERATIVE_MATRIX\n{instead}#else\n{size[0]}#endif\n"  # other passes keep their own
     text = "static uint threadOfGroup;\n" + shader[:begin] + between + instead + shader[size.end() :]
     text = text.replace("#define OF_DEVICE 5", "#define OF_DEVICE 1")
     text = re.sub(r"#define (AVAILABLE|VISIBLE) 0x.*", r"#define \1 0", text)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import count, islice
+from math import prod
 from typing import Any
 
 import dmlops
 from dmlops import TensorDesc, make
+from random_shapes import Drawn, described, drawn
 from tensors import of, permuted
 
 RELU = make.activation_relu()
+MOST_PRODUCTS = 1 << 20  # of random descriptions
 POINT = {"StartPadding": 0, "EndPadding": 0}
 F, H, S, U = (partial(of, kind) for kind in ("FLOAT32", "FLOAT16", "INT8", "UINT8"))
 
@@ -231,86 +235,45 @@ ROWS = {  # of images, which tiles of cooperative matrices may hold for several 
 }
 
 
-def byte_product(a: TensorDesc, b: TensorDesc, zeros: str = "", **given: Any) -> Any:
+def byte_product(a: TensorDesc, b: TensorDesc, zeros: str = "", **scales: TensorDesc) -> Any:
     """A product; `zeros` has A and B for a zero point of each, a and b for one of each row and column."""
     sizes = {"A": (1, 1), "B": (1, 1), "a": (a.Sizes[-2], 1), "b": (1, b.Sizes[-1])}
     types = {"A": a.DataType, "B": b.DataType}
-    for letter in zeros:
-        given[f"{letter.upper()}ZeroPointTensor"] = TensorDesc(types[letter.upper()], sizes[letter])
-    is_quantized, kind = "OutputScaleTensor" in given, dmlops.MatrixMultiplyInteger
-    if "AScaleTensor" in given:
-        kind = dmlops.QuantizedLinearMatrixMultiply if is_quantized else dmlops.MatrixMultiplyIntegerToFloat
-    return kind(ATensor=a, BTensor=b, **given).infer()
+    points = {f"{one.upper()}ZeroPointTensor": TensorDesc(types[one.upper()], sizes[one]) for one in zeros}
+    kind = dmlops.MatrixMultiplyIntegerToFloat if scales else dmlops.MatrixMultiplyInteger
+    return kind(ATensor=a, BTensor=b, **points, **scales).infer()
 
 
-def byte_convolution(data: TensorDesc, weights: TensorDesc, zeros: str = "", **given: Any) -> Any:
-    """A convolution; `zeros` has I and F for a zero point of each factor, f for one of each filter, and q if
-    the output is quantized."""
-    dims, kind = len(data.Sizes) - 2, dmlops.ConvolutionInteger
-    one, filters = (1,) * (dims + 2), (1, weights.Sizes[0], *[1] * dims)
+def byte_convolution(data: TensorDesc, weights: TensorDesc, zeros: str = "") -> Any:
+    """A convolution of images; `zeros` has I for a zero point of the input, f for one of each filter."""
     points = {
-        "I": ("Input", data.DataType, one), "F": ("Filter", weights.DataType, one),
-        "f": ("Filter", weights.DataType, filters), "q": ("Output", "UINT8", one),
-    }  # fmt: skip
-    for name, data_type, sizes in (points[letter] for letter in zeros):
-        given[f"{name}ZeroPointTensor"] = TensorDesc(data_type, sizes)
-    if "q" in zeros:
-        kind = dmlops.QuantizedLinearConvolution
-        given |= {"InputScaleTensor": F(*one), "FilterScaleTensor": F(*filters), "OutputScaleTensor": F(*one)}
-        given["BiasTensor"] = of("INT32", *filters)
-    given = {"GroupCount": 1, "DimensionCount": dims, **given, **lists_of(given, dims)}
-    return kind(InputTensor=data, FilterTensor=weights, **given).infer()
+        "I": ("InputZeroPointTensor", TensorDesc(data.DataType, (1, 1, 1, 1))),
+        "f": ("FilterZeroPointTensor", TensorDesc(weights.DataType, (1, weights.Sizes[0], 1, 1))),
+    }
+    given = {**dict(points[one] for one in zeros), **lists_of({}, 2)}
+    return make.convolution_integer(data, weights, OutputTensor="INT32", GroupCount=1, **given)
 
 
-SCALES = {"AScaleTensor": F(18, 1), "BScaleTensor": F(1, 1)}
-QUANTIZED = SCALES | {"OutputScaleTensor": F(1, 1), "OutputZeroPointTensor": U(1, 1)}
-BYTES = {
-    "packed": byte_product(U(2, 20, 24), S(2, 24, 136), "AB"),
-    "odd sizes": byte_product(S(1, 1, 19, 17), S(1, 1, 17, 131)),
-    "points of rows and columns": byte_product(U(3, 21, 300), U(3, 300, 30), "ab"),
-    "turned, with gaps": byte_product(
-        S(18, 30, strides=(1, 20)), U(30, 22, strides=(1, 64)), "aB",
-        OutputTensor=of("INT32", 18, 22, strides=(1, 19)),
+BYTES = {  # what random products rarely are: in parts, without zero points, along other dimensions
+    "in parts": byte_product(U(5, 2049), S(2049, 13), "ab"),
+    "in parts, in fours": byte_product(U(20, 1036, strides=(1, 20)), S(1036, 12), "AB"),
+    "lines side by side": byte_product(S(36, 64, strides=(1, 36)), S(64, 36)),
+    "lines of the left factor side by side": byte_product(
+        U(36, 68, strides=(1, 36)), U(68, 36, strides=(1, 68)), "aB"
     ),
-    "one matrix for all": byte_product(S(3, 20, 16, strides=(0, 16, 1)), S(3, 16, 20), "Ab"),
-    "in parts": byte_product(U(5, 1030), S(1030, 12), "ab"),
-    "in parts, odd": byte_product(U(5, 2049), S(2049, 13), "ab"),
-    "to floats": byte_product(U(18, 20), S(20, 24), "ab", **SCALES, BiasTensor=F(18, 24)),
-    "to halves": byte_product(S(18, 33), S(33, 24), "B", AScaleTensor=H(1, 1), BScaleTensor=H(1, 24)),
-    "quantized": byte_product(U(18, 40), S(40, 28), "Ab", **QUANTIZED),
-    "quantized, odd": byte_product(U(18, 40), S(40, 27), "aB", **QUANTIZED),
-}  # fmt: skip
-LAYOUTS = {  # of lines of products: their numbers, their strides, and the elements of a vector
-    "whole vectors": ((36, 64), (64, 1), 16),
-    "vectors of four": ((36, 68), (68, 1), 4),
-    "lines side by side": ((36, 64), (1, 36), 4),
-    "odd lines": ((35, 67), (67, 1), 1),
-    "odd lines side by side": ((35, 67), (1, 35), 1),
-    "lines with gaps": ((20, 70), (300, 3), 1),
-}
-
-
-def laid_out(left: str, right: str, number: int) -> Any:
-    """Of one depth, and of types and zero points by number."""
-    (rows, one), (down, across), _ = LAYOUTS[left]
-    (columns, other), (along, beside), _ = LAYOUTS[right]
-    depth, kinds = one if one == other else 64, ((U, S), (S, S), (S, U), (U, U))[number % 4]
-    a = kinds[0](rows, depth, strides=(down, across))
-    return byte_product(a, kinds[1](depth, columns, strides=(beside, along)), ("", "Ab", "aB")[number % 3])
-
-
-BYTES |= {
-    f"{left} x {right}": laid_out(left, right, number)
-    for number, left in enumerate(LAYOUTS)
-    for right in (left, [*LAYOUTS][number - 1])
-}
-BYTE_WINDOWS = {
-    "whole places": byte_convolution(U(2, 16, 9, 10), S(20, 16, 3, 3), "If"),
-    "few channels": byte_convolution(U(1, 3, 11, 9), U(24, 3, 3, 5), "I", Strides=2),
-    "pixels": byte_convolution(S(2, 32, 6, 8), S(20, 32, 1, 1), **POINT),
-    "groups, dilated": byte_convolution(U(2, 24, 7, 7), U(32, 12, 3, 3), "IF", Dilations=2, GroupCount=2),
-    "a line": byte_convolution(U(2, 20, 40), S(24, 20, 5), "If"),
+    "whole vectors and fours": byte_product(U(36, 64), S(64, 36), "A"),
+    "fours and whole vectors": byte_product(U(36, 64, strides=(1, 36)), S(64, 36, strides=(1, 64)), "b"),
+    "a window": byte_convolution(S(2, 32, 6, 8), S(20, 32, 3, 3)),
     "a window, in parts": byte_convolution(S(1, 64, 6, 6), S(36, 64, 3, 3)),
-    "a window, in parts, odd": byte_convolution(U(1, 60, 7, 7), S(35, 60, 3, 3)),
-    "quantized window": byte_convolution(U(2, 16, 8, 8), S(20, 16, 3, 3), "Iq"),
 }
+
+
+def random_products(family: str, many: int) -> Iterator[Drawn]:
+    """Random descriptions of a family, of few products."""
+    small = (seed for seed in count() if number_of_products(described(family, seed)) <= MOST_PRODUCTS)
+    return (drawn(family, seed) for seed in islice(small, many))
+
+
+def number_of_products(desc: Any) -> int:
+    each = desc.FilterTensor.Sizes[1:] if hasattr(desc, "FilterTensor") else desc.ATensor.Sizes[-1:]
+    return prod((*desc.OutputTensor.Sizes, *each))

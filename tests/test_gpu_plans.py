@@ -19,7 +19,7 @@ from dmlops import gpu
 from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
-from product_cases import byte_product, convolution, of_many_images, product
+from product_cases import byte_product, convolution, of_many_images, product, random_products
 from recurrent_networks import made, network
 from spirv_modules import declared_memory, group_memory, instructions, validate
 from tensors import of
@@ -79,13 +79,16 @@ def of_more_images(cases: Mapping[str, Any]) -> list[Any]:
     return [of_many_images(desc) for desc in cases.values() if desc.OPERATOR == "CONVOLUTION"]
 
 
-OF_BYTES = product_cases.BYTES | product_cases.BYTE_WINDOWS
+OF_BYTES = [
+    *product_cases.BYTES.values(),
+    *(one for kind in ("products", "convolutions") for one, _ in random_products(f"integer_{kind}", 24)),
+]
 LARGE = sliding.channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
 MANY = byte_product(of("INT8", 4096, 64), of("UINT8", 64, 4096), "aB")
 CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
     "attention": (attentions(), (NO_CAPABILITIES, HALVES)),
     "bytes": (
-        [*OF_BYTES.values(), MANY],
+        [*OF_BYTES, MANY],
         (NO_CAPABILITIES, BYTES, DOTS, BYTES | DOTS),
     ),
     "contraction": (
@@ -248,7 +251,7 @@ def test_groups_have_no_more_threads_and_memory_than_devices(
 
 NETWORKS = networks("FLOAT16", (12, 64), (32, 512), (32, 1024), (300, 512), (2000, 1024))
 VALID = {
-    **{f"bytes: {name}": (desc, BYTES | DOTS) for name, desc in OF_BYTES.items()},
+    **{f"bytes {number}": (desc, BYTES | DOTS) for number, desc in enumerate(OF_BYTES)},
     **{f"halves: {name}": (desc, HALVES) for name, desc in contraction.COOPERATIVE_CASES.items()},
     **{str(sizes): (attention.attention("FLOAT16", sizes), HALVES) for sizes in attention.SIZES["matrices"]},
     **{f"LSTM {number}": (desc, HALVES) for number, desc in enumerate(NETWORKS)},

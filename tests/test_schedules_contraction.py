@@ -23,10 +23,8 @@ from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
 from gpu_results import COOPERATIVE, apart, check_cooperative, check_results, inputs_of
 from product_cases import (
-    BYTE_WINDOWS,
     BYTES,
     FEW,
-    LAYOUTS,
     POINT,
     ROWS,
     SKINNY,
@@ -41,15 +39,18 @@ from product_cases import (
     phases,
     product,
     products,
+    random_products,
     spread,
     windows,
 )
+from random_shapes.data import data
 from spirv_modules import declared_memory
 from tensors import of
 
 __all__ = ["device"]
 
 DOTS = Capability.DOT_PRODUCTS
+MANY = 16  # random descriptions of a family
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +104,8 @@ PRECISE = {  # functions with sums that compilers must not evaluate in another o
 }
 CASES = PRODUCTS | WINDOWS | SPREAD | HALVES | FEW | SKINNY | PRECISE
 COOPERATIVE_CASES = products("FLOAT16") | windows("FLOAT16") | phases("FLOAT16") | ROWS
+BYTE_PRODUCT = byte_product(U(132, 100), S(100, 260), "ab")
+BYTE_WINDOW = byte_convolution(U(2, 16, 9, 10), S(20, 16, 3, 3), "If")
 
 
 def case(name: str) -> tuple[Any, Capability]:
@@ -150,11 +153,11 @@ PLANNED = [
 
 
 def test_which_passes_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weights of windows are packed, and so are both factors of bytes; cooperative matrices change no passes
-    of skinny matrices. What is in parts takes a pass more; for others, that depends on the cost model."""
+    """Weights of windows are packed; cooperative matrices change no passes of skinny matrices. What is in
+    parts takes a pass more; for others, that depends on the cost model."""
     for found, desc in PLANNED:
         assert passes(desc) == found, desc
-    for name, desc in (CASES | COOPERATIVE_CASES | BYTES | BYTE_WINDOWS).items():
+    for name, desc in (CASES | COOPERATIVE_CASES | BYTES).items():
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
     for name, desc in (PRODUCTS | WINDOWS | SPREAD | FEW).items():
         taps = max(desc.FilterTensor.Sizes[2:]) if hasattr(desc, "FilterTensor") else 1
@@ -165,25 +168,16 @@ def test_which_passes_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, desc in SKINNY.items():
         assert passes(desc) == [4] and gpu.plan(desc, COOPERATIVE) == gpu.plan(desc), name
         assert ("TRANSPOSED" in multiplying(desc)) == ("column" in name)
-    for name, desc in BYTES.items():
-        assert passes(desc) == [1] + [2] * ("in parts" in name), name
-        vectors = [LAYOUTS[one][2] for one in name.split(" x ") if one in LAYOUTS]
-        assert not vectors or [multiplying(desc)[f"{side}_VECTOR"] for side in ("LEFT", "RIGHT")] == vectors
-    for name, desc in BYTE_WINDOWS.items():
-        assert passes(desc) == [4, 2] + [3] * ("in parts" in name), name
     small = PLANNED[14][1]
     monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 0)
     assert passes(small)[0] == 2
 
 
-def test_small_convolutions_slide(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    for name, desc in (WINDOWS | SPREAD | FEW | BYTE_WINDOWS).items():
+    for name, desc in (WINDOWS | SPREAD | FEW | {"of bytes": BYTE_WINDOW}).items():
         assert passes(desc) == [1], name
-        if name in BYTE_WINDOWS:
-            check_results(device, desc, byte_inputs(desc))
-        else:
-            assert (passes(of_many_images(desc)) == [1]) == (name in FEW), name
+        assert name == "of bytes" or (passes(of_many_images(desc)) == [1]) == (name in FEW), name
     point = convolution(H(1, 64, 9, 9), H(64, 64, 1, 1), **POINT)
     assert passes(point) == [1]
     assert passes(point, COOPERATIVE) == [2] and "COOPERATIVE_MATRIX" in multiplying(point, COOPERATIVE)
@@ -191,8 +185,7 @@ def test_small_convolutions_slide(device: Any, monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_is_for_cooperative_matrices() -> None:
     """Halves with enough to do, and bytes; plans for devices that have none have none."""
-    cases = COOPERATIVE_CASES | BYTES | BYTE_WINDOWS
-    for name, desc in cases.items():
+    for name, desc in (COOPERATIVE_CASES | {"bytes": BYTE_PRODUCT, "a window": BYTE_WINDOW}).items():
         made = multiplying(desc, COOPERATIVE)
         assert "COOPERATIVE_MATRIX" in made and "COOPERATIVE_MATRIX" not in multiplying(desc), name
         assert made.get("SPLIT_K", 0) or "in parts" not in name, name
@@ -255,7 +248,7 @@ def test_byte_code_for_direct3d() -> None:
     """Without a warning; it sums four products of bytes at once where it may."""
     for name in ("4 rows, halves, B turned", "3 columns, halves, A turned"):
         assert compiler.compile(shader("GEMM"), multiplying(SKINNY[name]), "dxil")
-    desc = BYTES["packed"]
+    desc = BYTE_PRODUCT
     for capabilities in (NO_CAPABILITIES, DOTS):
         code = compiler.compile(shader(desc.OPERATOR), multiplying(desc, capabilities), "dxil")
         assert ("dot4AddPacked" in compiler.find().disassemble(code)) == (capabilities == DOTS)
@@ -319,9 +312,9 @@ def plans_of_all_tiles(
 
 TILED = {  # with windows whose places, groups, borders and phases tiles meet
     "floats": product(F(132, 20), F(20, 140), F(132, 140)),
-    "bytes": byte_product(U(132, 100), S(100, 260), "ab"),
-    "matrices: bytes": byte_product(U(132, 100), S(100, 260), "ab"),
-    "matrices: windows of bytes": BYTE_WINDOWS["whole places"],
+    "bytes": BYTE_PRODUCT,
+    "matrices: bytes": BYTE_PRODUCT,
+    "matrices: windows of bytes": BYTE_WINDOW,
     "matrices: halves": product(H(140, 72), H(72, 300), H(140, 300)),
     "matrices: turned": product(H(72, 140), H(300, 72), H(140, 300), "TT"),
     **{name: (WINDOWS | SPREAD)[name] for name in ("in parts", "backward, in parts")},
@@ -337,7 +330,7 @@ TILED = {  # with windows whose places, groups, borders and phases tiles meet
 @pytest.mark.parametrize("name", TILED)
 def test_all_tiles_give_the_same(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     desc, by_matrix = TILED[name], "matrices: " in name
-    inputs = byte_inputs(desc) if "bytes" in name else inputs_of(desc)
+    inputs = data(desc, np.random.default_rng(4)) if "bytes" in name else inputs_of(desc)
     works = list(plans_of_all_tiles(desc, COOPERATIVE if by_matrix else NO_CAPABILITIES, monkeypatch))
     assert len(works) >= 4
     for work in works:
@@ -375,41 +368,38 @@ def test_subnormal_halves_count(device: Any) -> None:
     check_results(device, desc, inputs, exact=True)
 
 
-# Of bytes, with zero points: they equal the definition in every bit.
+# Of bytes, with zero points.
 
 
-def byte_inputs(desc: Any) -> dict[str, np.ndarray]:
-    """Numbers of all sizes, those farthest from zero among them; scales with which most results are within
-    the type."""
-    rng = np.random.default_rng(5)
-    inputs = inputs_of(desc)
-    for name, one in inputs.items():
-        if one.dtype.kind == "f":
-            inputs[name] = (abs(one) + 1) * one.dtype.type(1000 if name == "OutputScaleTensor" else 0.5)
-        else:
-            ends = np.iinfo(np.int16 if one.itemsize > 1 else one.dtype)
-            numbers = rng.integers(ends.min, ends.max + 1, 100)
-            numbers[::5], numbers[1::5] = ends.min, ends.max
-            inputs[name] = numbers.astype(one.dtype)[one]
-    return inputs
-
-
-@pytest.mark.parametrize("name", BYTES | BYTE_WINDOWS)
-def test_tiles_of_bytes_give_what_the_definition_gives(
-    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Floats, too: their sums are whole numbers, below 2^24 here. So do cooperative matrices, and sums of
-    four products at once."""
-    desc = (BYTES | BYTE_WINDOWS)[name]
-    inputs = byte_inputs(desc)
-    found = check_results(device, desc, inputs)["OutputTensor"].tobytes()
+def check_bytes(desc: Any, arrays: Any, device: Any) -> None:
+    """Tiles, if it gets them, cooperative matrices and sums of four products at once equal the definition in
+    every bit, also of floats."""
+    found = check_results(device, desc, arrays)["OutputTensor"].tobytes()
     works = [(gpu.plan(desc, COOPERATIVE), apart(device))]
     if DOTS in device.capabilities:
         works += [(gpu.plan(desc, DOTS), shader)]
-    monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 2**40)
-    assert passes(desc) == [0]
-    for work, text_of in (*works, (gpu.plan(desc), shader)):
-        assert run_in_guard_zones(device, desc, inputs, work, text_of)["OutputTensor"].tobytes() == found
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(gemm_view, "TILE_PRODUCTS", 2**40)
+        works += [(gpu.plan(desc), shader)]
+    for work, text_of in works:
+        same = run_in_guard_zones(device, desc, arrays, work, text_of)["OutputTensor"]
+        assert same.tobytes() == found, desc
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_products_of_bytes_equal_those_of_the_definition(name: str, device: Any) -> None:
+    desc = BYTES[name]
+    assert ("in parts" in name) == bool(multiplying(desc)["SPLIT_K"])
+    check_bytes(desc, data(desc, np.random.default_rng(4)), device)
+
+
+@pytest.mark.parametrize("family", ["integer_products", "integer_convolutions"])
+def test_random_products_of_bytes_do_so_too(family: str, device: Any) -> None:
+    by_tiles = 0
+    for desc, arrays in random_products(family, MANY):
+        by_tiles += any("TILE_ROWS" in one.defines for one in gpu.plan(desc).dispatches)
+        check_bytes(desc, arrays, device)
+    assert by_tiles >= MANY / 4
 
 
 def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
