@@ -3552,8 +3552,12 @@ DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_p
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_plan_times(planning, 4, words));
         return;
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)is_down);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), (int64_t)in_parts);
+    if (is_down) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 1);
+    }
+    if (in_parts) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), 1);
+    }
     dmlops_plan_Buffer made_1;
     made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
     dmlops_out_write(planning, &made_1);
@@ -3616,9 +3620,13 @@ DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_define_factors(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found, int is_packed) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), found->left.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
+    if (found->left.is_along) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), 1);
+    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), found->right.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)found->right.is_along);
+    if (found->right.is_along) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
+    }
     if (dmlops_plan_is_of_bytes(planning, op)) {
         int are_signed = op->left.is_signed && op->right.is_signed;
         int lessens = op->factors.lessens_left || op->factors.lessens_right;
@@ -3626,8 +3634,8 @@ DMLOPS_CALLED void dmlops_plan_define_factors(dmlops_planning* planning, const d
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"),
             (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_DOT_PRODUCTS));
     } else {
-        if (found->axes.count > 0) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), (int64_t)is_packed);
+        if (is_packed) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
         }
     }
 }

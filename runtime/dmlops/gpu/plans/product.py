@@ -89,8 +89,10 @@ def plan_product(out: Planning, op: Contraction, product: Product) -> None:
     words, each = sums + times(4, packed), found.left.vector if packed > 0 else 4
     if times(sums // 4 + packed, each) >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, times(4, words))
-    out.define("OUTPUT_DOWN", int(is_down))
-    out.define("SPLIT_K", int(in_parts))
+    if is_down:
+        out.define("OUTPUT_DOWN", 1)
+    if in_parts:
+        out.define("SPLIT_K", 1)
     out.write(out.scratch(max(4 * words, 16)))
     out.share()
     if packed > 0:
@@ -129,16 +131,18 @@ def plan_product(out: Planning, op: Contraction, product: Product) -> None:
 def define_factors(out: Planning, op: Contraction, found: Matrices, is_packed: bool) -> None:
     """The macros that say how factors are read."""
     out.define("LEFT_VECTOR", found.left.vector)
-    out.define("LEFT_ALONG", int(found.left.is_along))
+    if found.left.is_along:
+        out.define("LEFT_ALONG", 1)
     out.define("RIGHT_VECTOR", found.right.vector)
-    out.define("RIGHT_ALONG", int(found.right.is_along))
+    if found.right.is_along:
+        out.define("RIGHT_ALONG", 1)
     if is_of_bytes(op):
         are_signed = op.left.is_signed and op.right.is_signed  # UINT8 has a zero point, as tiles hold it
         lessens = op.factors.lessens_left or op.factors.lessens_right
         out.define("ZERO_POINTS", int(lessens or not are_signed))
         out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
-    elif len(found.axes) > 0:
-        out.define("PACKED", int(is_packed))
+    elif is_packed:
+        out.define("PACKED", 1)
 
 
 def dispatch_single(
