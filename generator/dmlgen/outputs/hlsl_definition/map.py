@@ -28,6 +28,7 @@ def map_pass(printer: ShaderPrinter, form: Elementwise, number: int) -> FormPass
     if form.is_gathered:
         printer.use("NormalizeIndex", inputs[1].values)
     value = printer.of_elements(form.output.name, form.value, elements)
+    loaded = {one.tensor.entry for one in loads_of(form.value)}
     types = {one.tensor.entry: printer.type_of(element) for one, element in elements.items()}
     parameters = range(ACTIVATION_PARAMETERS if printer.fused else 0)
     numbers = [
@@ -45,7 +46,7 @@ def map_pass(printer: ShaderPrinter, form: Elementwise, number: int) -> FormPass
         records=[
             {
                 "over": form.over.name,
-                "single": form.single,
+                "single": [*form.single, *(one.member for one in inputs if one.member not in loaded)],
                 "is_gathered": form.is_gathered,
                 "is_placed": form.place is not None,
             }

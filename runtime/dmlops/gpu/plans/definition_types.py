@@ -47,7 +47,7 @@ Passes = Annotated[list[Pass], 32]
 class MapPass(NamedTuple):
     """A map, which computes each element of the last tensor in one dispatch, from others: `over` is the
     number of the tensor whose elements it visits, NONE if there is no map. Of tensors that are `single`, as
-    bits, only the first element is read. `is_gathered`: the second tensor has the indices that select
+    bits, at most the first element is read. `is_gathered`: the second tensor has the indices that select
     elements of the first, which are copied. `is_placed`: the output has the elements visited from a
     coordinate on, `begin`."""
 
