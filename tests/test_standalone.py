@@ -67,6 +67,7 @@ def test_macros_are_resolved_as_by_a_c_preprocessor(slug: str) -> None:
     code = resolved(source, macros)
     assert not set(re.findall(r"\w+", re.sub(r"//.*", "", code))) & macros.keys()
     assert {line for line in code.split("\n") if line.startswith("#if")} <= {"#ifdef __spirv__"}
+    assert not [one for one in code.split("\n\n") if all(line.startswith("//") for line in one.split("\n"))]
 
 
 @pytest.mark.parametrize("slug", COMPILED)

@@ -30,6 +30,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _CALL = re.compile(r"\b(\w+)\(")
 _RESOURCE = re.compile(r"^\[\[vk::binding.*\n(?:\{\n(?:.*\n)*?\};\n)?", re.MULTILINE)
 _BLANK = re.compile(r"\n{3,}")
+_COMMENT_ALONE = re.compile(r"^(?://.*\n)+(?=\n)", re.MULTILINE)
 
 
 class Uses(NamedTuple):
@@ -51,8 +52,8 @@ def function(source: str, macros: Mapping[str, int | str], name: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """A text with no more than one empty line between others."""
-    return _BLANK.sub("\n\n", text).strip() + "\n"
+    """A text without comments on what was left out, and with no more than one empty line between others."""
+    return _BLANK.sub("\n\n", _COMMENT_ALONE.sub("", text)).strip() + "\n"
 
 
 def uses(source: str, macros: Mapping[str, int | str]) -> Uses:
