@@ -15,7 +15,6 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
-from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 
 _Found: TypeAlias = dict[str, Any]
@@ -26,6 +25,10 @@ _SIGNS: dict[type[ast.AST], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.And: "and", ast.Or: "or",
 }  # fmt: skip
+
+
+class Unfit(Exception):
+    """A definition does not have the form in question."""
 
 
 def match(pattern: str, node: ir.Expr | None, **known: Any) -> SimpleNamespace | None:

@@ -464,6 +464,18 @@ def varies(node: Expr) -> bool:
     )
 
 
+def rebuilt(node: Expr, write: Callable[[Expr], Expr]) -> Expr:
+    """The expression with each of its direct parts written again; it has no loops."""
+    changes: dict[str, Any] = {}
+    for name in PARTS[type(node)]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            changes[name] = tuple(map(write, value))
+        elif type(value) in PARTS:
+            changes[name] = write(value)
+    return replace(node, **changes) if changes else node
+
+
 def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
     """The expression with every sub-expression that is a key of `new` replaced, except a variable inside a
     loop with one of the same name."""

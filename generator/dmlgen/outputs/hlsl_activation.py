@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from dmlgen.analysis.elements import rebuilt
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_functions import Calls
@@ -69,7 +68,7 @@ def _activation(
                 return of_floats(number)
             case ir.Number(value=number) if node.type == ir.INT:
                 return ir.Number(float(number), ir.FLOAT)
-        node = rebuilt(node, of_floats)
+        node = ir.rebuilt(node, of_floats)
         if isinstance(node, ir.Binary | ir.Call) and node.type.kind == "element":
             return replace(node, type=ir.FLOAT)
         return node

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import Unfit
 from dmlgen.registry import Operator, OutputDefinitions, Registry
 from dmlgen.schedules import (
     attention,

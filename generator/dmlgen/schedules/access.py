@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.definition_queries import is_known, walk_through

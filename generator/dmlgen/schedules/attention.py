@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dmlgen.analysis.elements import Unfit
-from dmlgen.analysis.pattern import fit
+from dmlgen.analysis.pattern import Unfit, fit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of
 from dmlgen.registry import OutputDefinitions

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from dmlgen.analysis.elements import Unfit, rebuilt
+from dmlgen.analysis.pattern import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import walk_through
 from dmlgen.schedules.access import loads_of
@@ -84,7 +84,7 @@ class _Writer:
                 return ir.Index(self.write(listed, inner, depth), write(index))
             case ir.Reduce():
                 return self._loop(node, names, depth)
-        return rebuilt(node, write)
+        return ir.rebuilt(node, write)
 
     def _head(self, node: ir.Expr, names: _Names, depth: int) -> tuple[ir.Expr, _Names]:
         """An expression's outermost node, with names and functions expanded."""

@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
-from dmlgen.analysis.elements import Unfit
-from dmlgen.analysis.pattern import fit, match
+from dmlgen.analysis.pattern import Unfit, fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, is_known
 from dmlgen.registry import OutputDefinitions

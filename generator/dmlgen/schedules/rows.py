@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dmlgen.analysis.elements import Unfit, rebuilt
-from dmlgen.analysis.pattern import fit, match
+from dmlgen.analysis.pattern import Unfit, fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
@@ -207,7 +206,7 @@ class _Reader:
             return node
         if isinstance(node, ir.Local | ir.Reduce | ir.Entry | ir.Load | ir.Index | ir.Slice):
             raise Unfit
-        return rebuilt(node, lambda part: self._read(part, place, what))
+        return ir.rebuilt(node, lambda part: self._read(part, place, what))
 
     def _load(self, node: ir.Load, place: ir.Local, what: str) -> ir.Local:
         """An element of a tensor with all dimensions of the rows' tensor, some of which may have size 1."""
@@ -282,5 +281,5 @@ class _Reader:
             reciprocal = ir.Binary("/", ir.Number(1.0, ir.FLOAT), node.right, ir.FLOAT)
             node = ir.Binary("*", node.left, self._statistic(reciprocal), ir.FLOAT)
         if any(isinstance(part, ir.Local) and part.name.endswith("Element") for part in ir.walk(node)):
-            return rebuilt(node, self._hoisted)
+            return ir.rebuilt(node, self._hoisted)
         return self._statistic(node)

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TypeAlias
 
-from dmlgen.analysis.elements import Unfit
-from dmlgen.analysis.pattern import fit, match
+from dmlgen.analysis.pattern import Unfit, fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, factors_of, is_known, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions

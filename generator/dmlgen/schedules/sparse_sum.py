@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dmlgen.analysis.elements import Unfit
-from dmlgen.analysis.pattern import fit
+from dmlgen.analysis.pattern import Unfit, fit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions

@@ -16,8 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from dmlgen.analysis.elements import Unfit, rebuilt
-from dmlgen.analysis.pattern import fit, match
+from dmlgen.analysis.pattern import Unfit, fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
@@ -201,7 +200,7 @@ def _lift_reads(values: Named) -> tuple[Named, Named]:
     def lifted(node: ir.Expr) -> ir.Expr:
         if node.type == ir.FLOAT and is_read(node):
             return found.setdefault(node, ir.Local(f"read{len(found)}", ir.FLOAT, varies=True))
-        return rebuilt(node, lifted)
+        return ir.rebuilt(node, lifted)
 
     def lifted_later(value: ir.Expr) -> ir.Expr:
         if isinstance(value, ir.Conditional):

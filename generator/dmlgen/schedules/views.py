@@ -9,8 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 
-from dmlgen.analysis.elements import Unfit
-from dmlgen.analysis.pattern import fit, match
+from dmlgen.analysis.pattern import Unfit, fit, match
 from dmlgen.expr import ir
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.access import entries, loads_of, raveled
