@@ -1827,8 +1827,6 @@ void PutLeft(uint thread, LeftVector next[leftLoads])
 // What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
 // several columns; else elements of one column, or vectors of adjacent ones. All are zero outside.
 static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
-// Products from a load of a thread to its next of the same columns
-static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * rightUnit / TILE_COLUMNS;
 
 struct RightReader
 {
@@ -1850,20 +1848,20 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 {
     const uint first = RightPosition(thread, 0).y;
 #if WHOLE_TAPS
-    Step step = reader.step;
-    step.channel += first;
+    Step own = reader.step;
+    own.channel += first;
     reader.step = AfterTile(reader.step);
 #else
-    Step step = StepOf(product + first, product + first);
+    const Step own = StepOf(product + first, product + first);
 #endif
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint apart = i / rightPixels * rightDistance, inTap = apart % TAP_PRODUCTS;
-        if (i >= rightPixels && i % rightPixels == 0 && inTap == 0)
-            [unroll]
-            for (uint n = 0; n < rightDistance; n += TAP_PRODUCTS)  // as often for any i, or DXC unrolls neither loop
-                step = After(step, TAP_PRODUCTS);
+        const uint apart = RightPosition(0, i).y, inTap = apart % TAP_PRODUCTS;
+        Step step = own;
+        [unroll]
+        for (uint n = 0; n < apart - inTap; n += TAP_PRODUCTS)
+            step = After(step, TAP_PRODUCTS);
         const bool isThere = product + first + apart - inTap < end;
         bool isInside;
         const uint offset = Reached(reader.pixels[i % rightPixels], step, isInside) + inTap * rightDepthStep;
