@@ -343,7 +343,8 @@ def test_all_tiles_give_the_same(name: str, device: Any, monkeypatch: pytest.Mon
 def test_tiles_hold_several_taps_at_once(number: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the last candidates, each of them with some of the cases."""
     desc = [*ROWS.values()][number]
-    work = list(plans_of_all_tiles(desc, COOPERATIVE, monkeypatch))[-1 - number % 4]
+    last = len(implicit_gemm.row_tiles(1))
+    work = list(plans_of_all_tiles(desc, COOPERATIVE, monkeypatch))[-1 - number % last]
     assert work.dispatches[1].defines["TAPS_AT_ONCE"] > 1
     check_results(device, desc, inputs_of(desc, FilterTensor=np.inf), work, apart(device))
     check_results(device, desc, inputs_of(desc), work, apart(device))

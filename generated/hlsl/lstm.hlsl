@@ -24,8 +24,8 @@
 //   SUM_ROWS   rows of a group, for each of its sums
 //   TILE_COLUMNS  columns of a group
 //   TILE_DEPTH  products per sum in each iteration of the k-loop
-//   OWN_ROWS   rows of the tile, which has SUM_ROWS for each sum, that a thread accumulates: as many of each sum.
-//              Threads that share them take different products
+//   OWN_ROWS   rows of the tile, which has SUM_ROWS for each sum, that a thread accumulates, the same number of each
+//              sum. Threads that share them take different products
 //   OWN_COLUMNS  columns, likewise
 //   SUM_VECTOR  adjacent products of one sum, both factors of which are loaded at once: 1 or 4
 //   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
@@ -800,7 +800,7 @@ List Numbered(uint number)
 }
 
 #if PASS <= 1
-// Entries of so many steps
+// The number of entries in some steps
 uint EntriesOf(uint steps) { return steps * sizes[1].size * sizes[2].size * sizes[3].size; }
 
 uint NumberOf(List at)

@@ -12,7 +12,7 @@ from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.elementwise import Elementwise, elementwise_of
 
 PARAMETER, ACTIVATION_PARAMETERS = "activationParameter", 2
-"""The parameters of a single activation are constants of this name with their number, at most so many."""
+"""Parameters of a single activation are constants of this name with their number; how many there may be."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class Attention(FastForm):
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Attention | None:
     """The attention that an intermediate tensor of a definition amounts to."""
-    if any(facts.may_be(output, "FLOAT64") for output in defines.outputs):
+    if any(facts.may_be(output, "float", 64) for output in defines.outputs):
         return None
     # Attention may compute these in parts.
     values = {

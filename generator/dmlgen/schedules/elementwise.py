@@ -48,7 +48,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Elementwise | N
     """An expression over elements, that does not look at coordinates."""
     found = elementwise_of(defines, facts.members)
     whole = [] if found is None or found.is_gathered else loads_of(found.value)
-    are_exact = not any(one.type == ir.INT and facts.may_be(one.tensor.name, "UINT64") for one in whole)
+    are_exact = not any(one.type == ir.INT and facts.may_be(one.tensor.name, "unsigned", 64) for one in whole)
     return found if are_exact else None  # an integer is at most a signed one
 
 

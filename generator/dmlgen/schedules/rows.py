@@ -91,7 +91,9 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:
     outputs = list(defines.outputs)
     if not facts.is_certain(outputs[0]) or any(one.along for one in defines.tensors):
         return None
-    are_known = all(facts.members[one].count is None and not facts.may_be(one, "FLOAT64") for one in outputs)
+    are_known = all(
+        facts.members[one].count is None and not facts.may_be(one, "float", 64) for one in outputs
+    )
     if not are_known or any(one.type not in (ir.FLOAT, ir.INT) for one in defines.tensors):
         return None
     nodes = (node for whole in defines.whole for node in ir.walk(whole))

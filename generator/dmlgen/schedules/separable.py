@@ -90,7 +90,7 @@ class Separable(FastForm):
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | None:
     """The taps that the output of a definition amounts to."""
     output, *others = defines.outputs
-    if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
+    if others or not facts.is_certain(output) or facts.may_be(output, "float", 64):
         return None
     if all(part.type != ir.FLOAT for part in walk_through(defines.outputs[output])):
         return None  # coordinates that take only integers are found faster than tabulated

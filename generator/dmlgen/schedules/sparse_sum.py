@@ -49,7 +49,7 @@ class SparseSum(FastForm):
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> SparseSum | None:
     """The sum of selected terms that the first output of a definition amounts to."""
     output, value = next(iter(defines.outputs.items()))
-    if facts.members[output].count is not None or facts.may_be(output, "FLOAT64"):
+    if facts.members[output].count is not None or facts.may_be(output, "float", 64):
         return None
     folds = list(filter(ir.is_fold, ir.walk(value)))
     found = fit(_SUM, folds[0] if len(folds) == 1 else None)

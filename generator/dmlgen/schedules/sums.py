@@ -92,7 +92,7 @@ class Sums(FastForm):
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sums | None:
     """The sums of products that the intermediate tensors of a definition consist of."""
-    if any(facts.may_be(output, "FLOAT64") for output in defines.outputs):
+    if any(facts.may_be(output, "float", 64) for output in defines.outputs):
         return None
     found: dict[SharedSums, list[ir.Expr]] = {}  # by the conditions under which they apply
     choices = _choices(defines)
@@ -170,7 +170,7 @@ def _gate(
 
 def _is_float(tensor: str, facts: TensorFacts) -> bool:
     """Whether a tensor is never absent, and in single precision or less."""
-    return facts.is_certain(tensor) and facts.is_float(tensor, {}) and not facts.may_be(tensor, "FLOAT64")
+    return facts.is_certain(tensor) and facts.is_float(tensor, {}) and not facts.may_be(tensor, "float", 64)
 
 
 def _later(tensor: Intermediate) -> ir.Expr:

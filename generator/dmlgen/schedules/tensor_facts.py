@@ -39,9 +39,9 @@ class TensorFacts:
                 return name == tensor
         return False
 
-    def may_be(self, tensor: str, type_: str) -> bool:
-        """Whether a table allows a tensor that data type."""
-        return any(entry.name == type_ for entry in self.types(tensor))
+    def may_be(self, tensor: str, kind: str, bits: int) -> bool:
+        """Whether a table allows a tensor a data type of that kind and size."""
+        return any((entry.kind, entry.bits) == (kind, bits) for entry in self.types(tensor))
 
     def rank(self, tensor: str) -> int | None:
         """The dimensions that tables allow a tensor, if they agree on one number."""

@@ -32,7 +32,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> VectorAxis | No
     """The dimension of the output of a definition along which threads can compute several elements. Not the
     last one: along that, threads read adjacent elements."""
     output, *others = defines.outputs
-    if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
+    if others or not facts.is_certain(output) or facts.may_be(output, "float", 64):
         return None
     whole, value = defines.outputs[output], written(defines.outputs[output], {})
     calls = [part for part in walk_through(whole) if isinstance(part, ir.Apply)]
