@@ -34,8 +34,8 @@ TILE_LEAST_ROWS = 6  # NVIDIA H200: 4 at 0.4 to 1.2; of cooperative matrices 0.5
 
 
 class Backend(NamedTuple):
-    """What multiplies tiles: cooperative matrices or not, the adjacent elements that a load of a factor may
-    have, and the candidates with their rates."""
+    """The multiplication of tiles: by cooperative matrices or not, the adjacent elements that a load of a
+    factor may have, and the candidates with their rates."""
 
     is_cooperative: bool
     vector: int
