@@ -32,8 +32,8 @@
 // For each tensor, X being INPUT or SCALE or BIAS or FUSED_ADD or OUTPUT or OUTPUT_MEAN or OUTPUT_VARIANCE:
 //   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, FusedAddTensor, OutputTensor, OutputMeanTensor,
 //              OutputVarianceTensor: FLOAT32, FLOAT16
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
-//              be bound in its place
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
+//              its place
 //   ACTIVATION_COUNT  fused activations, at least 1
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   NUM_THREADS  threads in a group

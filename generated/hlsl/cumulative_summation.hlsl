@@ -17,7 +17,7 @@
 //   STARTED      1 if segments continue from the `totals` of those before them, else 0
 //   LINES        segments that a group scans together, side by side, each from a line of its own if there are several:
 //                at most NUM_THREADS, a power of two
-//   RANK         dimensions apart from the axis, after merging, with that of the segments last: 1 to 8
+//   RANK         dimensions apart from the axis, after merging, with that of the segments last: 1 or more
 //   ITEMS        elements that a thread loads at a time, a multiple of VECTOR
 //   VECTOR       elements loaded and stored at once: 1; or 2 or 4 (at most 16 bytes) where strides along the
 //                axis are 1 or -1, and all other strides, lengths and first offsets are multiples of VECTOR, or 1 less

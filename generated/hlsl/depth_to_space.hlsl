@@ -22,7 +22,7 @@
 //              UINT32, UINT16, UINT8
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   DOUBLE     defined if an output is FLOAT64: floats are then computed in double precision
+//   DOUBLE     defined if a tensor is FLOAT64: floats are then computed in double precision
 //   VECTOR     adjacent elements that a thread computes, and stores at once: 1, 2 or 4
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs

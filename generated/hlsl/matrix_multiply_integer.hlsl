@@ -43,8 +43,8 @@
 // For each tensor, X being A or AZERO_POINT or B or BZERO_POINT or OUTPUT:
 //   X_TYPE     its data type. OutputTensor: INT32; ATensor, AZeroPointTensor, BTensor, BZeroPointTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
-//              be bound in its place
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
+//              its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs

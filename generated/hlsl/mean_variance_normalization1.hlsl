@@ -31,8 +31,8 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent; it is then UINT32 without dimensions, and any buffer may
-//              be bound in its place
+//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
+//              its place
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   ACTIVATION_COUNT  fused activations, at least 1

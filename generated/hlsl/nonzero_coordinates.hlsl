@@ -18,7 +18,7 @@
 //              OutputCoordinatesTensor: UINT32
 //   WRITES     0 to count, 1 to write
 //   FLOATS     1 for floats, whose sign does not make them nonzero, else 0
-//   RANK       dimensions of InputTensor, 1 to 8
+//   RANK       dimensions of InputTensor, 1 or more
 //   COLUMNS    of a row: the last dimensions of the coordinate
 //   ITEMS      elements that a thread takes at a time, 1 to 32
 //   NUM_THREADS  threads in a group

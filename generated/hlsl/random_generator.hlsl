@@ -11,7 +11,7 @@
 // Philox 4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011). Each thread produces the four
 // words of one counter, which are consecutive in OutputTensor. Strides are in elements.
 //
-//   RANK       dimensions of OutputTensor after merging, 1 to 8
+//   RANK       dimensions of OutputTensor after merging, 1 or more
 //   VECTOR     4 if OutputTensor is packed and its size is a multiple of 4, with RANK 1; else 1
 //   NUM_THREADS  threads in a group
 //

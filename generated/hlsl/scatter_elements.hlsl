@@ -22,9 +22,9 @@
 //              copies the input, 3 writes the chosen update, or the input's element where there is none, 4 writes the
 //              chosen updates alone, 5 does everything in a single group
 //   CHOSEN     with STAGE 5, entries of shared memory: the output's offsets are below it
-//   LOOKUPS    indices that select an element, 1 to 8
-//   RANK       dimensions of OutputTensor after merging, 1 to 8
-//   UPDATES_RANK  dimensions of UpdatesTensor after merging, 1 to 8
+//   LOOKUPS    indices that select an element, 1 or more
+//   RANK       dimensions of OutputTensor after merging, 1 or more
+//   UPDATES_RANK  dimensions of UpdatesTensor after merging, 1 or more
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.

@@ -29,7 +29,7 @@
 //   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
 //   EACH       with SELECTS: entries in shared memory per thread, 1 or 2; at least 2 * `kept` for each line
 //   TILE       where tiles are sorted: elements of a tile, a power of two; at least ITEMS, which is a power of two too
-//   RANK       dimensions apart from the axis, 1 to 8
+//   RANK       dimensions apart from the axis, 1 or more
 //   NUM_THREADS  threads in a group, a power of two; with SELECTS at least LINES * `kept`; where tiles are sorted,
 //              NUM_THREADS * ITEMS is at least TILE
 //

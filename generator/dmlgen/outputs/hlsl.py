@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_definition import text as definition_text
@@ -55,7 +54,6 @@ class FormShader(WithTensors):
     role: Mapping[str, ShaderTensor]
     operation: str
     library: Functions
-    max_rank: int
     params: Params
     resources: tuple[Resource, ...]
 
@@ -89,7 +87,6 @@ def _form(
         role=role,
         operation=schedule.operation,
         library=functions,
-        max_rank=MAX_RANK,
         params=params_of(plans, f"{record}Params"),
         resources=resources_of(
             plans.record(f"{record}Resources"), {name: tensor.name for name, tensor in role.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.outputs.hlsl_activation import ACTIVATION_PARAMETERS, PARAMETER
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
@@ -67,8 +66,8 @@ def map_pass(printer: ShaderPrinter, form: Elementwise, number: int) -> FormPass
             "output": output,
             "value": value,
             "read": [*packed, *numbers],
-            "is_gathered": form.is_gathered,
+            "gathered": inputs[0] if form.is_gathered else None,
+            "in_vectors": inputs[1:] if form.is_gathered else inputs,
             "is_placed": form.place is not None,
-            "max_rank": MAX_RANK,
         },
     )

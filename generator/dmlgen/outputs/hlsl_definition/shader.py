@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.analysis.keyed import Keyed, keyed
@@ -134,6 +134,13 @@ class HlslDefinition(WithTensors):
         return own or ("uint" if self.kept else "")
 
     @property
+    def other_types(self) -> Sequence[str]:
+        """Data types of absent tensors, and of runs of elements that are moved as one."""
+        if self.form is not None and self.form.template == "map":
+            return ("UINT16", "UINT32", "UINT64", "UINT128") if self.form["gathered"] else ()
+        return ("UINT32",) if any(one.is_optional for one in self.tensors) else ()
+
+    @property
     def operands(self) -> Mapping[str, ir.Expr]:
         """The operands of faster forms' planners, by the path below `Definition`."""
         return {name: node for one in self.forms for name, node in one.given.items()}
@@ -160,9 +167,8 @@ class HlslDefinition(WithTensors):
 def text(shader: HlslDefinition, templates: Templates) -> bytes:
     """The file of a shader."""
     plans = package_plans()
-    is_map = shader.form is not None and shader.form.field == "map"
     return templates.render(
-        "hlsl/map.hlsl.j2" if is_map else "hlsl/definition.hlsl.j2",
+        "hlsl/definition.hlsl.j2",
         shader=shader,
         params=definition_params(plans, shader),
         params_of={one.field: definition_params(plans, shader, one) for one in shader.forms},
