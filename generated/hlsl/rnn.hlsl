@@ -716,6 +716,7 @@ float Sum(uint number, uint row, uint column);
 static const uint SUMS = 1, FIRST_GATE = 0;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS weightTensor
+#define WeightAt(at) (LaneVector)weightTensor[at]
 #define WeightsStride(d) (uint)weightStrides[0][d]
 #define WEIGHTS_DEPTH (uint)weightSizes[0][3]
 #define FACTORS inputTensor
@@ -737,6 +738,7 @@ void FinishElement(List at, uint2 place)
 static const uint SUMS = 1, FIRST_GATE = 0;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 #define WEIGHTS recurrenceTensor
+#define WeightAt(at) (LaneVector)recurrenceTensor[at]
 #define WeightsStride(d) (uint)recurrenceStrides[0][d]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[0][3]
 #define FACTORS scratch
@@ -1001,7 +1003,7 @@ Loaded LoadedAt(uint from[threadRows + threadColumns], uint product, uint end)
         [unroll]
         for (i = 0; i < threadRows; i++)
             if (k < end)
-                loaded.left[n * threadRows + i] = (LaneVector)WEIGHTS[(from[i] + k * WeightsStride(3)) / SUM_VECTOR];
+                loaded.left[n * threadRows + i] = WeightAt((from[i] + k * WeightsStride(3)) / SUM_VECTOR);
         [unroll]
         for (i = 0; i < threadColumns; i++)
             if (k < end)

@@ -2554,14 +2554,14 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dml
         dmlops_plan_times(planning, query->items[dmlops_item(planning, 2, query->count)], shared), rows));
 }
 
-/* Elements in 16 bytes, if all floats have one type; else 1. */
+/* Elements in 16 bytes, if all floats have one type, and casts convert them; else 1. */
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     (void)planning;
     int64_t bits = 0;
     for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
         if (tensor->is_present && tensor->is_float) {
-            if ((bits != 0) && (bits != tensor->bits)) {
+            if (!tensor->is_native || ((bits != 0) && (bits != tensor->bits))) {
                 return 1;
             }
             bits = tensor->bits;

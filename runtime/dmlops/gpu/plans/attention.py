@@ -121,11 +121,11 @@ def groups_of(query: Sizes, shared: int, rows: int) -> int:
 
 
 def floats_at_once(tensors: Tensors) -> int:
-    """Elements in 16 bytes, if all floats have one type; else 1."""
+    """Elements in 16 bytes, if all floats have one type, and casts convert them; else 1."""
     bits = 0
     for tensor in tensors:
         if tensor.is_present and tensor.is_float:
-            if bits != 0 and bits != tensor.bits:
+            if not tensor.is_native or (bits != 0 and bits != tensor.bits):
                 return 1
             bits = tensor.bits
     return VECTOR_BITS // bits if bits == 16 or bits == 32 else 1
