@@ -110,6 +110,9 @@ DEFINITIONS = [
         FLOATS,
         SIGNED,
     ),
+    Definition(  # computed in single precision, in which it is finite
+        "integer-beyond-float16", "mean(convert(70000 + at[0], InputTensor), SecondTensor[at])", FLOATS
+    ),
     Definition(
         "bits-by-name",
         "masked",

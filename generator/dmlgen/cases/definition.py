@@ -222,10 +222,8 @@ class _Run:
 
     def converted(self, x: Any, type_: EnumEntry, tensor: Any) -> Any:
         """`convert`, as a number of the tensor's type."""
-        if isinstance(x, Number):
+        if isinstance(x, Number) or type_.kind == "float":
             return self.functions["convert"](x, tensor)
-        if type_.kind == "float":
-            return Number(self.arithmetic, rounded(float(x), type_), type_)
         if not fits(int(x), type_.bits, type_):
             self.notes.add(CONVERSION)
         return Number(self.arithmetic, cut(int(x), type_.bits, type_), type_)

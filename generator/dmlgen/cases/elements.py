@@ -412,15 +412,13 @@ class Arithmetic:
 
     def _convert(self, x: Any, tensor: Any) -> Number:
         type_ = self.types[tensor.DataType]
+        if type_.kind == "float":  # which may be computed in a wider type, and round and overflow later
+            value, error = (x.value, x.error) if isinstance(x, Number) else (x, 0.0)
+            return self._real(float(value), Number(self, 0.0, type_), error)
         if not isinstance(x, Number):
-            if type_.kind != "float" and not (math.isfinite(x) and fits(math.trunc(x), type_.bits, type_)):
+            if not (math.isfinite(x) and fits(math.trunc(x), type_.bits, type_)):
                 self.notes.add(CONVERSION)
-            number = self.converted(x, type_)
-            if number.is_float:
-                return number
-            return Number(self, cut(number.value, type_.bits, type_), type_)
-        if type_.kind == "float":
-            return self._real(float(x.value), Number(self, 0.0, type_), x.error)
+            return Number(self, cut(self.converted(x, type_).value, type_.bits, type_), type_)
         if x.is_float:
             if not math.isfinite(x.value):
                 self.notes.add(CONVERSION)
