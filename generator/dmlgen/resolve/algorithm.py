@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmlgen import written
-from dmlgen.analysis.ranks import Counts, Lengths, dimension_counts
 from dmlgen.catalog import ALGORITHMS, KINDS, Algorithm, Role
 from dmlgen.diagnostics import fault, nearest
 from dmlgen.expr import ir
@@ -14,6 +13,7 @@ from dmlgen.expr.definition_queries import free_locals
 from dmlgen.registry import AlgorithmUse, Definition, Member, Rule, Support
 from dmlgen.resolve.definition import unused_names
 from dmlgen.resolve.faults import Faults, check_known
+from dmlgen.resolve.lengths import Lengths, combinations
 from dmlgen.source import Scalar
 
 _TYPES = {"int": ir.INT, "bool": ir.BOOL, "coordinate": ir.INTS}
@@ -44,7 +44,7 @@ def resolve_algorithm(
     unused_names(file, node.let, definer.used, [*node.let.values(), *given.values()], faults)
     faults.stop()
     tensors = {role: value.name for role, value in roles.items() if isinstance(value, ir.Tensor)}
-    counts = dimension_counts(members, resolved, support)
+    every = combinations(members, resolved, support)
     names: dict[str, ir.Expr] = {}
     target = None
     for role, wanted in algorithm.roles.items():
@@ -52,7 +52,7 @@ def resolve_algorithm(
             if wanted.kind not in ("input", "output"):
                 roles[role] = _named(given[role], roles[role], names)
             if wanted.kind == "coordinate":
-                target = _checked_target(given[role], wanted, roles.pop(role), tensors, counts)
+                target = _checked_target(given[role], wanted, roles.pop(role), tensors, every)
     faults.stop()
     del roles["output"]
     definitions = tuple(Definition(*one) for one in names.items())
@@ -126,15 +126,15 @@ def _checked_target(
     role: Role,
     value: ir.Expr,
     tensors: Mapping[str, str],
-    counts: list[Counts],
+    every: list[Lengths],
 ) -> ir.Expr:
     """A coordinate with one entry per dimension of its tensor, computed from elements of one other tensor."""
     into, over, reads = tensors[role.into], tensors[role.over], tensors[role.reads]
-    for combination in counts:
-        lengths, known = Lengths(combination, {}), {"at": combination.ranks[over]}
-        for _, misfit in lengths.misfits(value, known):
+    for one in every:
+        lengths = one.with_locals({"at": one.counts[over]})
+        for _, misfit in lengths.misfits(value):
             raise fault(given.position, "coordinate-length", misfit)
-        length, rank = lengths.length(value, known), combination.ranks[into]
+        length, rank = lengths.certain(value), one.counts[into]
         if length not in (None, rank):
             message = f"{into} has {rank} dimensions, and this is a list of {length}"
             raise fault(given.position, "coordinate-length", message)

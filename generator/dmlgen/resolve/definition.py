@@ -9,8 +9,6 @@ from dataclasses import replace
 
 from dmlgen import written
 from dmlgen.analysis.classes import element_classes
-from dmlgen.analysis.ranks import Counts, Lengths, dimension_counts
-from dmlgen.analysis.recurrences import recurrence_faults
 from dmlgen.diagnostics import Position, fault
 from dmlgen.expr import ir
 from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
@@ -21,6 +19,8 @@ from dmlgen.expr.parse import Scope
 from dmlgen.expr.precise_floats import deciding_tensors
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
 from dmlgen.resolve.faults import Faults, check_known
+from dmlgen.resolve.lengths import Lengths, combinations
+from dmlgen.resolve.recurrences import recurrence_faults
 from dmlgen.source import Scalar, Value
 
 _TYPES = {"float": ir.FLOAT, "int": ir.INT, "bool": ir.BOOL}
@@ -63,8 +63,7 @@ def resolve_definition(
     texts += [text for one in node.tensors.values() for text in (one.sizes, one.value)]
     unused_names(file, [*node.let, *node.tensors], {*definer.used, *read}, texts, faults)
     faults.stop()
-    counts = dimension_counts(members, resolved, support)
-    for where, part, misfit in _misfits(kept, outputs, counts):
+    for where, (part, misfit) in _misfits(kept, outputs, combinations(members, resolved, support)).items():
         faults.report(definer.place(part), "coordinate-length", f"{misfit}, in {where}")
     for where, expression in [*((one.name, one.value) for one in kept), *outputs.items()]:
         for misread in _misreads(expression, members, where in outputs):
@@ -243,22 +242,17 @@ def _misused(node: ir.Expr, as_bits: bool, of_bits: Collection[str]) -> str:
 
 
 def _misfits(
-    kept: list[Intermediate], outputs: Mapping[str, ir.Expr], counts: list[Counts]
-) -> Iterator[tuple[str, ir.Expr, str]]:
+    kept: list[Intermediate], outputs: Mapping[str, ir.Expr], every: Iterable[Lengths]
+) -> dict[str, tuple[ir.Expr, str]]:
     """The first read of each value whose coordinate has the wrong length."""
     values = {**{one.name: one.value for one in kept}, **outputs}
-    done: set[str] = set()
-    for combination in counts:
-        sizes: dict[str, int | None] = {}
-        lengths = Lengths(combination, sizes)
-        for one in kept:
-            sizes[one.name] = lengths.length(one.sizes, {})
-        for name, value in values.items():
-            own = sizes[name] if name in sizes else combination.ranks.get(name)
-            for node, misfit in lengths.misfits(value, {"at": own}):
-                if name not in done:
-                    yield name, node, misfit
-                done.add(name)
+    found: dict[str, tuple[ir.Expr, str]] = {}
+    for one in every:
+        lengths = one.with_counts({each.name: one.certain(each.sizes) for each in kept})
+        for name in values.keys() - found.keys():
+            for misfit in lengths.with_locals({"at": lengths.counts.get(name)}).misfits(values[name]):
+                found.setdefault(name, misfit)
+    return found
 
 
 def _output(

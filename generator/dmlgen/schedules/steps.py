@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from dmlgen.analysis.keyed import keyed
-from dmlgen.analysis.recurrences import reads_by_step
 from dmlgen.expr import ir
 from dmlgen.registry import Intermediate
+from dmlgen.resolve.recurrences import reads_by_step
 
 
 def in_step(tensors: Iterable[Intermediate], alone: Collection[str] = ()) -> list[list[Intermediate]]:
