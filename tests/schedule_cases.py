@@ -14,14 +14,13 @@ import pytest
 
 import dmlops
 from dmlgen.outputs import definition, hlsl, python_planner
-from dmlgen.outputs.hlsl_definition.lowered import lowered
+from dmlgen.outputs.hlsl_definition.attention import lowered
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
-from dmlgen.registry import Operator, Registry
+from dmlgen.registry import AlgorithmUse, Operator, Registry
 from dmlgen.resolve import load_registry
 from dmlgen.schedules import F, form_of, schedule_of
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.schedule import Schedule
 from dmlops.gpu import planner_inputs
 from dmlops.gpu.programs import Programs
 from operator_runs import description
@@ -61,14 +60,14 @@ class Variant:
         (self.operator,) = self.registry.operators
 
     @property
-    def schedule(self) -> Schedule | None:
+    def schedule(self) -> AlgorithmUse | None:
         """The schedule that the definition gets."""
         return schedule_of(self.registry, self.operator)
 
     @property
     def form(self) -> str | None:
         """The form that the definition gets, None where there is no form that it has."""
-        return None if self.schedule is None else self.schedule.form
+        return None if self.schedule is None else self.schedule.name
 
     def form_of(self, kind: type[F]) -> F | None:
         """The faster form of a kind that passes of the definition get."""

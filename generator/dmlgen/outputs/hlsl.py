@@ -19,9 +19,8 @@ from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
-from dmlgen.registry import Operator, Registry
+from dmlgen.registry import AlgorithmUse, Operator, Registry
 from dmlgen.schedules import schedule_of
-from dmlgen.schedules.schedule import Schedule
 from dmlgen.text import Text
 
 
@@ -33,7 +32,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         schedule = schedule_of(near, operator)
         if schedule is not None:
             form = _form(near, operator, schedule, functions, plans)
-            text = templates.render(f"hlsl/{schedule.form}.hlsl.j2", shader=form)
+            text = templates.render(f"hlsl/{schedule.name}.hlsl.j2", shader=form)
         elif operator.defines is not None:
             text = definition_text(shader_of(near, operator, functions), templates)
         else:
@@ -70,7 +69,7 @@ class FormShader(WithTensors):
 def _form(
     registry: Registry,
     operator: Operator,
-    schedule: Schedule,
+    schedule: AlgorithmUse,
     functions: Functions,
     plans: Plans,
 ) -> FormShader:
@@ -78,14 +77,14 @@ def _form(
     for name, node in schedule.roles.items():
         if isinstance(node, ir.Tensor | ir.Tensors):
             role[name] = tensor_of(registry, operator, node.name)
-    record = pascal(schedule.form.upper())
+    record, fold = pascal(schedule.name.upper()), schedule.roles.get("fold")
     return FormShader(
         operator=operator.name,
         summary=operator.summary,
         moves=moves(schedule),
         known=hlsl_types(registry),
         role=role,
-        operation=schedule.operation,
+        operation="*" if isinstance(fold, ir.Reduce) and fold.kind == "product" else "+",
         library=functions,
         params=params_of(plans, f"{record}Params"),
         resources=resources_of(

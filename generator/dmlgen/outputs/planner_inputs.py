@@ -77,17 +77,17 @@ def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> Plan
     schedule = schedule_of(registry, operator)
     if schedule is None:
         return _of_definition(registry, operator, plans)
-    record = plans.record(pascal(schedule.form.upper()))
+    record = plans.record(pascal(schedule.name.upper()))
     roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
     given = {one.name: roles[one.name] for one in record.fields if one.name in roles}
     tensors = {name: one for name, one in given.items() if isinstance(one, ir.Tensor)}
     moved = moves(schedule)
     values = {name: _written(one) for name, one in given.items() if name not in tensors}
-    if schedule.place is not None:
-        values |= _movement(schedule.place, tensors["updates"])
+    if schedule.target is not None:
+        values |= _movement(schedule.target, tensors["updates"])
     return PlannerInputs(
         record=record.name,
-        planner=schedule.form,
+        planner=schedule.name,
         tensors=tuple(PlannerTensor(name, one, one.name in moved) for name, one in tensors.items()),
         lists={},
         values=values,

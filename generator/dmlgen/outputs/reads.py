@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dmlgen.catalog import ALGORITHMS
 from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
-from dmlgen.registry import Operator
-from dmlgen.schedules.schedule import Schedule
+from dmlgen.registry import AlgorithmUse, Operator
 
 
 def loads(expressions: Iterable[ir.Expr]) -> list[ir.Load]:
@@ -51,12 +50,12 @@ def widened(value: ir.Expr, tensors: Sequence[str]) -> ir.Expr:
     return found
 
 
-def moves(schedule: Schedule) -> tuple[str, ...]:
+def moves(schedule: AlgorithmUse) -> tuple[str, ...]:
     """The tensors whose elements an algorithm copies unchanged."""
-    if schedule.form not in ALGORITHMS:
+    if schedule.name not in ALGORITHMS:
         return ()
     named = {"output": ir.Tensor(schedule.output), **schedule.roles}
-    moved = (named[name] for name, role in ALGORITHMS[schedule.form].roles.items() if role.moved)
+    moved = (named[name] for name, role in ALGORITHMS[schedule.name].roles.items() if role.moved)
     return tuple(one.name for one in moved if isinstance(one, ir.Tensor))
 
 

@@ -5,7 +5,7 @@ definitions, and turns it into a schedule that computes it. Where no form fits, 
 generic shader follow the definition literally: slow, but correct.
 
 A module's `recognize` returns a `FastForm`, an alternative to the generic shader for the descriptions that
-it fits, or, for a scan, a `Schedule`; it returns None or raises Unfit where there is none. It is given the
+it fits, or, for a scan, an algorithm; it returns None or raises Unfit where there is none. It is given the
 definition, and facts from members, rules and tables.
 
 None of this is part of the registry: what an operator is does not depend on how it is computed. Outputs ask
@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from dmlgen.analysis.pattern import Unfit
-from dmlgen.registry import Operator, OutputDefinitions, Registry
+from dmlgen.registry import AlgorithmUse, Operator, OutputDefinitions, Registry
 from dmlgen.schedules import (
     attention,
     contraction,
@@ -34,7 +34,7 @@ from dmlgen.schedules import (
     vector_axis,
 )
 from dmlgen.schedules.elementwise import Elementwise
-from dmlgen.schedules.schedule import FastForm, Schedule
+from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 F = TypeVar("F", bound=FastForm)
@@ -54,15 +54,15 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, TensorFacts], FastForm | None], .
 
 
 class _Found(NamedTuple):
-    schedule: Schedule | None
+    schedule: AlgorithmUse | None
     forms: tuple[FastForm, ...]
 
 
 _known: WeakKeyDictionary[Operator, _Found] = WeakKeyDictionary()
 
 
-def schedule_of(registry: Registry, operator: Operator) -> Schedule | None:
-    """The fast way to compute an operator; None if outputs follow its definition, or if it has none."""
+def schedule_of(registry: Registry, operator: Operator) -> AlgorithmUse | None:
+    """The algorithm that computes an operator; None if outputs follow its definition, or if it has none."""
     return _found(registry, operator).schedule
 
 
@@ -84,10 +84,8 @@ def follows_definition(registry: Registry, operator: Operator) -> bool:
 
 def _found(registry: Registry, operator: Operator) -> _Found:
     """Analyzes an operator once; all registries that share the object share its enumerations, too."""
-    if (one := operator.algorithm) is not None:
-        return _Found(Schedule(one.name, one.output, one.target, one.roles), ())
     if operator.defines is None or registry.by_definition:
-        return _Found(None, ())
+        return _Found(operator.algorithm, ())
     if operator not in _known:
         facts = TensorFacts(operator.member, operator.inferences, operator.support, registry.enums)
         schedule = next(_recognized((scan.recognize,), operator.defines, facts), None)

@@ -1,13 +1,13 @@
-"""Definitions of running sums and products: a fold along one axis, up to the element being defined."""
+"""Definitions of running sums and products: a fold along one axis, up to the element being defined. They are
+computed as if their specs named an algorithm."""
 
 from __future__ import annotations
 
 from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
-from dmlgen.registry import OutputDefinitions
+from dmlgen.registry import AlgorithmUse, OutputDefinitions
 from dmlgen.schedules.cases import written
-from dmlgen.schedules.schedule import Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _SCAN = (
@@ -18,17 +18,17 @@ _SCAN = (
 _PARTS = ("axis", "decreasing", "exclusive")
 
 
-def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
-    """The schedule of a definition of this form."""
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> AlgorithmUse | None:
+    """The scan that a definition amounts to, by its `fold`."""
     if len(defines.outputs) != 1 or defines.tensors:
         return None
     ((output, value),) = defines.outputs.items()
-    for kind, sign in (("sum", "+"), ("product", "*")):
-        if found := match(_SCAN.format(kind), written(value, {})):
+    for kind in ("sum", "product"):
+        if found := match(_SCAN.format(kind), fold := written(value, {})):
             tensor, parts = found.XTensor, {name: getattr(found, name) for name in _PARTS}
             are_certain = facts.is_certain(output) and facts.is_certain(tensor.name)
             is_alike = facts.field(output, "Sizes", {}) == ir.Field(tensor, "Sizes", ir.INTS)
             is_alike = is_alike and facts.has_type_of(output, tensor.name, {})
             if are_certain and is_alike and all(map(is_known, parts.values())):
-                return Schedule("scan", output, roles={"input": tensor, **parts}, operation=sign)
+                return AlgorithmUse("scan", output, (), None, {"input": tensor, "fold": fold, **parts})
     return None
