@@ -83,17 +83,17 @@ class Lengths(Bounds):
         return least if least == most else None
 
     def with_counts(self, counts: Known) -> Lengths:
-        """The same with the counts of more tensors or members."""
+        """These lengths, with the counts of more tensors or members."""
         return Lengths({**self.counts, **counts}, self._counted)
 
     def with_locals(self, known: Known) -> Lengths:
-        """The same where these locals are known, and no others."""
+        """These lengths where these locals are known, and no others."""
         found = copy(self)
         found._locals, found.loops = known, {}
         return found
 
     def within(self, node: ir.Apply) -> Lengths:
-        """The same in a function: its parameters are known, and `at`, where it is used."""
+        """Lengths in a function: its parameters are known, and `at`, where it is used."""
         pairs = zip(node.function.parameters, node.arguments, strict=True)
         given = {one.name: self.certain(argument) for one, argument in pairs}
         return self.with_locals({**given, "at": self._locals.get("at")})

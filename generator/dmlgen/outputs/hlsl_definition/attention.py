@@ -1,8 +1,9 @@
-"""The pass of attention in the shader of a definition."""
+"""The pass of attention in the shader of a definition, which lacks what only that pass would need."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
 from dmlgen.expr import ir
@@ -10,7 +11,7 @@ from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.outputs.hlsl_definition.form import FormPass, record
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
-from dmlgen.registry import Intermediate, Operator
+from dmlgen.registry import Intermediate, Operator, OutputDefinitions
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.views import View, Views, views_in, views_of
 from dmlgen.sugar import conjunction, conjuncts
@@ -109,3 +110,19 @@ def _in_outputs(operator: Operator, tensor: Intermediate) -> Sequence[View]:
     """The first output that contains an intermediate tensor and nothing else, if there is one."""
     assert operator.defines is not None
     return [view for one in operator.defines.outputs.items() for view in views_in(*one, tensor)][:1]
+
+
+def lowered(operator: Operator, attention: Attention) -> Operator:
+    """The operator with only those intermediate tensors that lead to outputs: what only a pass that attention
+    replaces would need is dropped."""
+    defines = operator.defines
+    assert defines is not None
+    reads = {one.name: {part.tensor for part in entries_of(one.value)} for one in defines.tensors}
+    reads |= {name: set(read) for name, read in attention.reads.items()}
+    wanted: set[str] = set()
+    new = {part.tensor for value in defines.outputs.values() for part in entries_of(value)}
+    while new:  # ends: a tensor is new only once
+        wanted |= new
+        new = set().union(*map(reads.__getitem__, new)) - wanted
+    kept = tuple(one for one in defines.tensors if one.name in wanted)
+    return replace(operator, defines=OutputDefinitions(kept, defines.outputs, defines.classes))

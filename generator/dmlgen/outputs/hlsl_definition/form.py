@@ -1,6 +1,6 @@
 """A faster form of a definition's shader: its own passes, and the operands of its planner.
 
-`forms` has the table of forms. The records and constants of a form in this module are all that the shader,
+The table of forms is in `shader`. The records and constants of a form in this module are all that the shader,
 its plan in C, and the module that calls the planner in Python need of it.
 """
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dmlgen.analysis.keyed import Keyed, keyed
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
 from dmlgen.outputs.hlsl_activation import PARAMETER, ActivationText, activations_of
-from dmlgen.outputs.hlsl_definition.attention import attention_pass
+from dmlgen.outputs.hlsl_definition.attention import attention_pass, lowered
+from dmlgen.outputs.hlsl_definition.contraction import contraction_passes
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
-from dmlgen.outputs.hlsl_definition.forms import PASSES
-from dmlgen.outputs.hlsl_definition.lowered import lowered
+from dmlgen.outputs.hlsl_definition.map import map_pass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_definition.rows import rows_pass
+from dmlgen.outputs.hlsl_definition.separable import separable_pass
+from dmlgen.outputs.hlsl_definition.sliding import sliding_pass
+from dmlgen.outputs.hlsl_definition.sparse_sum import sparse_sum_passes
 from dmlgen.outputs.hlsl_definition.sums import sums_passes
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions, FunctionTexts, merged_calls
@@ -29,13 +34,28 @@ from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import form_of, forms_of
 from dmlgen.schedules.attention import Attention
+from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.elementwise import Elementwise
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.separable import Separable
+from dmlgen.schedules.sliding import Sliding
+from dmlgen.schedules.sparse_sum import SparseSum
 from dmlgen.schedules.steps import in_step
 from dmlgen.schedules.sums import Sums
 from dmlgen.schedules.vector_axis import VectorAxis
 from dmlgen.text import Text
+
+PASSES: Mapping[type[FastForm], Callable[[ShaderPrinter, Any, int], FormPass]] = {
+    Contraction: contraction_passes,
+    Sliding: sliding_pass,
+    Rows: rows_pass,
+    Elementwise: map_pass,
+    Separable: separable_pass,
+    SparseSum: sparse_sum_passes,
+}
+"""The passes of faster forms after those of the definition, made from the form and their first number. The
+first form that an operator has is taken."""
 
 
 @dataclass(frozen=True)
