@@ -28,7 +28,7 @@ from typing import Annotated, NamedTuple
 
 from .loops import Loop, Loops, gcd
 from .planning import Planning
-from .operands import NO_MEMBER, Buffer, Read, Written
+from .operands import NO_MEMBER, Buffer
 
 Few = Annotated[list[int], 3]
 
@@ -40,15 +40,6 @@ class Pair(NamedTuple):
     second: Few
 
 
-class Plain(NamedTuple):
-    first: Buffer
-
-
-class Late(NamedTuple):
-    first: Written
-    second: Read
-
-
 '''
 LINES = HEAD.count("\n")
 
@@ -56,7 +47,6 @@ LINES = HEAD.count("\n")
 FEW = "def f(a: Few) -> None:\n    "
 NUMBER = "def f(a: int) -> None:\n    "
 WHOLE = "def f(a: int) -> int:\n    "
-BUFFERS = "def f(out: Planning, a: Buffer) -> None:\n    "
 
 
 def planners(tmp_path: Path, text: str) -> Plans:
@@ -93,9 +83,6 @@ def translated(plans: Plans) -> None:
         (2, "the field third", "def f(a: Pair) -> Pair:\n    return a._replace(third=a.first)\n"),
         (2, "of another type", "def f(a: Pair, b: Loops) -> Pair:\n    return a._replace(first=b)\n"),
         (2, "_replace() of this", "def f(a: Few) -> Few:\n    return a._replace(first=a)\n"),
-        (2, "first, neither Read nor Written,", BUFFERS + "out.bind(Plain(first=a))\n"),
-        (2, "second, Read after what is Written,", BUFFERS + "out.bind(Late(first=a, second=a))\n"),
-        (2, "bind() of this", BUFFERS + "out.bind(1)\n"),
         (2, "of another type", "def f(a: Few, b: Loops) -> Pair:\n    return Pair(a, b)\n"),
         (1, "this type", "def f(a: dict) -> int:\n    return 1\n"),
         (4, "changing a list", FEW + "b: Few = list(a)\n\n    for c in b:\n        b.append(c)\n"),

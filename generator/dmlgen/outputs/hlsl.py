@@ -18,7 +18,6 @@ from dmlgen.outputs.reads import moves
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Params, params_of
-from dmlgen.plans.resources import Resource, resources_of
 from dmlgen.registry import AlgorithmUse, Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.text import Text
@@ -54,7 +53,6 @@ class FormShader(WithTensors):
     operation: str
     library: Functions
     params: Params
-    resources: tuple[Resource, ...]
 
     @property
     def tensors(self) -> tuple[ShaderTensor, ...]:
@@ -77,7 +75,7 @@ def _form(
     for name, node in schedule.roles.items():
         if isinstance(node, ir.Tensor | ir.Tensors):
             role[name] = tensor_of(registry, operator, node.name)
-    record, fold = pascal(schedule.name.upper()), schedule.roles.get("fold")
+    fold = schedule.roles.get("fold")
     return FormShader(
         operator=operator.name,
         summary=operator.summary,
@@ -86,8 +84,5 @@ def _form(
         role=role,
         operation="*" if isinstance(fold, ir.Reduce) and fold.kind == "product" else "+",
         library=functions,
-        params=params_of(plans, f"{record}Params"),
-        resources=resources_of(
-            plans.record(f"{record}Resources"), {name: tensor.name for name, tensor in role.items()}
-        ),
+        params=params_of(plans, f"{pascal(schedule.name.upper())}Params"),
     )

@@ -50,7 +50,6 @@ from dmlgen.plans.model import (
     Type,
     constant,
 )
-from dmlgen.plans.resources import resources_of
 from dmlgen.plans.sharing import CHANGES, writes
 
 _KEYWORDS = frozenset({"switch", "default", "case", "double", "float", "int", "long", "short", "char"})
@@ -417,9 +416,6 @@ class _Translation:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=arguments):
                 owner = self.names.get(name)
                 if owner is not None and owner.type == PLANNING:
-                    if method == "bind":
-                        self.bind_all(call, arguments[0])
-                        return
                     self.lines.append(f"{self.planned(method, arguments)};")
                     if method == "refuse":
                         self.lines += self.nothing()
@@ -464,20 +460,6 @@ class _Translation:
         if method == "scratch" and len(texts) == 1:
             texts.append("0")
         return f"dmlops_out_{method}({', '.join(['planning', *texts])})"
-
-    def bind_all(self, call: ast.Call, resources: ast.expr) -> None:
-        """The buffers of a record, each read or written as declared."""
-        record = self.expr(resources)
-        if not isinstance(record.type, Record):
-            raise self.module.refused(call, "bind() of this")
-        try:
-            declared = resources_of(record.type)
-        except ValueError as error:
-            raise self.module.refused(call, str(error)) from None
-        for resource in declared:
-            method = "write" if resource.is_written else "read"
-            buffer = record.member(c_name(resource.role), self.plans.record("Buffer"))
-            self.lines.append(f"dmlops_out_{method}(planning, {buffer.text});")
 
     def nothing(self) -> list[str]:
         """Statements that return, with a dummy value if there must be one."""

@@ -52,11 +52,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Record:
-    """A NamedTuple. `words` are the rest of its annotation: the registers of a buffer."""
+    """A NamedTuple."""
 
     name: str
     fields: tuple[Field, ...] = field(compare=False)
-    words: tuple[str, ...] = field(default=(), compare=False)
 
     def field(self, name: str) -> Field | None:
         return next((one for one in self.fields if one.name == name), None)
@@ -236,8 +235,7 @@ def _annotated(inner: Type, rest: list[int | str]) -> Type:
     words = tuple(one for one in rest if isinstance(one, str))
     if isinstance(inner, Scalar):
         return Scalar(inner.name, words[0])
-    if isinstance(inner, Record):
-        return Record(inner.name, inner.fields, words)
+    assert isinstance(inner, ListOf)
     numbers = [one for one in rest if isinstance(one, int)]
     return ListOf(inner.element, numbers[0] if numbers else inner.capacity, words)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Loops, ceil_div, dimensions, element_count, grid
-from .operands import Read, Tensor, Written
+from .operands import Tensor
 from .planning import Planning
 from .tensors import take_tensors
 
@@ -23,14 +23,6 @@ class Nonzero(NamedTuple):
     input: Tensor
     output: Tensor
     coordinates: Tensor
-
-
-class NonzeroResources(NamedTuple):
-    input: Read
-    counts: Written
-    "nonzero elements by block"
-    output: Written
-    coordinates: Written
 
 
 class NonzeroParams(NamedTuple):
@@ -61,14 +53,7 @@ def plan_nonzero(out: Planning, op: Nonzero) -> None:
     out.define("COLUMNS", op.coordinates.sizes[-1])
     out.define("ITEMS", NONZERO_ITEMS)
     out.define("NUM_THREADS", NONZERO_THREADS)
-    out.bind(
-        NonzeroResources(
-            input=op.input.buffer,
-            counts=out.scratch(4 * blocks),
-            output=op.output.buffer,
-            coordinates=op.coordinates.buffer,
-        )
-    )
+    out.write(out.scratch(4 * blocks))
     out.share()
     groups = grid(out, blocks, 1, 1)
     for writes in range(2):

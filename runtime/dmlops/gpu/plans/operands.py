@@ -26,13 +26,6 @@ class Buffer(NamedTuple):
     entry: int
 
 
-Read = Annotated[Buffer, "t"]
-"""A resource that a shader only reads."""
-
-Written = Annotated[Buffer, "u"]
-"""A resource that a shader writes."""
-
-
 class Groups(NamedTuple):
     """Thread groups along x and y."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, ceil_div, dimensions, element_count, grid, merged_in_order
-from .operands import Read, Tensor, Written
+from .operands import Tensor
 from .planning import Planning
-from .tensors import check_span
+from .tensors import bind, check_span
 
 PHILOX_THREADS = 256  # NVIDIA H200: 64 at 0.53, 128 at 0.99, 512 at 0.99
 "threads in a group"
@@ -21,12 +21,6 @@ class Philox(NamedTuple):
     state: Tensor
     output: Tensor
     next_state: Tensor
-
-
-class PhiloxResources(NamedTuple):
-    state: Read
-    output: Written
-    next_state: Written
 
 
 class PhiloxParams(NamedTuple):
@@ -58,13 +52,9 @@ def plan_philox(out: Planning, op: Philox) -> None:
     out.define("VECTOR", WORDS if is_line and count % WORDS == 0 else 1)
     out.define("NUM_THREADS", PHILOX_THREADS)
     following = op.next_state
-    out.bind(
-        PhiloxResources(
-            state=op.state.buffer,
-            output=op.output.buffer,
-            next_state=following.buffer,
-        )
-    )
+    bind(out, op.state)
+    bind(out, op.output)
+    bind(out, following)
     params = PhiloxParams(
         count,
         groups.columns,

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple, NoReturn, get_type_hints
+from typing import Any, NamedTuple, NoReturn
 
 from .capabilities import NO_CAPABILITIES, Capability
-from .operands import NO_MEMBER, PLACEHOLDER, SCRATCH, Buffer, Groups, Read
+from .operands import NO_MEMBER, PLACEHOLDER, SCRATCH, Buffer, Groups
 from .reasons import Reason
 
 _PLACEHOLDER = Buffer(PLACEHOLDER, 0)
@@ -91,12 +90,6 @@ class Planning:
         """Binds the next resource of the next dispatch, which writes it."""
         self._buffers.append(self.places.get(buffer, buffer) if self.places else buffer)
 
-    def bind(self, resources: NamedTuple) -> None:
-        """Binds all resources of the next dispatch, in the order of their declaration: first those read, then
-        those written."""
-        self._buffers += [self.places.get(buffer, buffer) for buffer in resources]
-        self._reads += _reads(type(resources))
-
     def scratch(self, size: int, zero_initialize: bool = False) -> Buffer:
         """A new buffer of `size` bytes."""
         self.scratches.append(Scratch(size, zero_initialize))
@@ -163,13 +156,6 @@ class Planning:
         """
         self.begin()
         self._shader, self.places, self._owner, self._waits = shader, places, owner, True
-
-
-@cache
-def _reads(resources: type[NamedTuple]) -> int:
-    """The number of resources that are only read."""
-    hints = get_type_hints(resources, include_extras=True)
-    return sum(hint == Read for hint in hints.values())
 
 
 def _put(words: list[int], record: Any) -> None:

@@ -7,7 +7,7 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Loops, across, ceil_div, dimensions, grid, repeats
-from .operands import PLACEHOLDER, Buffer, Read, Tensor, Written
+from .operands import PLACEHOLDER, Buffer, Tensor
 from .planning import Planning
 from .tensors import take_tensors
 
@@ -43,12 +43,6 @@ class Scan(NamedTuple):
     axis: int
     decreasing: bool
     exclusive: bool
-
-
-class ScanResources(NamedTuple):
-    input: Read
-    totals: Written
-    output: Written
 
 
 class ScanParams(NamedTuple):
@@ -142,7 +136,7 @@ def plan_scan(out: Planning, op: Scan) -> None:
     out.define("ITEMS", items)
     out.define("VECTOR", vector)
     out.define("NUM_THREADS", threads)
-    out.bind(ScanResources(input=op.input.buffer, totals=totals, output=op.output.buffer))
+    out.write(totals)
     out.share()
     for place in range(min(segments, 2)):
         out.define("TOTALS", int(segments > 1 and place == 0))

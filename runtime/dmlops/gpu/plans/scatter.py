@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Words, dimensions, grid, merged_in_order, repeats, times
-from .operands import Lookups, Movement, Read, Tensor, Written
+from .operands import Lookups, Movement, Tensor
 from .planning import Planning
 from .runs import in_runs, lookups_in_runs, lookups_of, run_of, stride_of
 from .tensors import take_tensors
@@ -38,15 +38,6 @@ class Scatter(NamedTuple):
     updates: Tensor
     output: Tensor
     movement: Movement
-
-
-class ScatterResources(NamedTuple):
-    input: Read
-    indices: Read
-    updates: Read
-    winners: Written
-    "by offset in the output"
-    output: Written
 
 
 class ScatterParams(NamedTuple):
@@ -113,15 +104,7 @@ def plan_scatter(out: Planning, op: Scatter) -> None:
     updated, all_elements = repeats(updates), repeats(outputs)
     is_alone = max(span, updated) <= SCATTER_ALONE
     are_few = not is_alone and times(updated, SCATTER_FEW) <= all_elements
-    out.bind(
-        ScatterResources(
-            input=op.input.buffer,
-            indices=op.indices.buffer,
-            updates=op.updates.buffer,
-            winners=out.scratch(4 if is_alone else 4 * span, not (is_alone or are_few)),
-            output=op.output.buffer,
-        )
-    )
+    out.write(out.scratch(4 if is_alone else 4 * span, not (is_alone or are_few)))
     out.share()
     output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
     for place, stage in enumerate(stages_of(is_alone, are_few)):

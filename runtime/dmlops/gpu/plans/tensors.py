@@ -51,11 +51,12 @@ def define_tensor(out: Planning, tensor: Tensor) -> None:
 
 
 def take_tensors(out: Planning, tensors: Tensors, run: int) -> None:
-    """Defines the types of tensors, of which runs of raw bits are moved as one; rejects those that shaders
-    cannot address."""
+    """Binds tensors, inputs first, and defines their types; runs of raw bits are moved as one. Rejects those
+    that shaders cannot address."""
     for tensor in tensors:
         check_span(out, tensor)
         define_tensor(out, tensor._replace(bits=run * tensor.bits if tensor.as_bits else tensor.bits))
+        bind(out, tensor)
 
 
 def unsigned_name(bits: int) -> str:

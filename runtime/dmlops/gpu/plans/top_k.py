@@ -17,7 +17,7 @@ from .loops import (
     repeats,
     times,
 )
-from .operands import PLACEHOLDER, Buffer, Groups, Read, Tensor, Written
+from .operands import PLACEHOLDER, Buffer, Groups, Tensor
 from .planning import Planning
 from .tensors import take_tensors
 
@@ -54,14 +54,6 @@ class TopK(NamedTuple):
     axis: int
     count: int  # type: ignore[assignment]  # shadows tuple.count
     largest: bool
-
-
-class TopKResources(NamedTuple):
-    input: Read
-    entries: Read
-    output: Written
-    indices: Written
-    keptEntries: Written
 
 
 class TopKParams(NamedTuple):
@@ -125,14 +117,15 @@ def room_for(out: Planning, op: TopK, entries: int) -> Buffer:
 
 
 def dispatch_top_k(
-    out: Planning, op: TopK, params: TopKParams, source: Buffer, target: Buffer, groups: Groups, threads: int
+    out: Planning, params: TopKParams, source: Buffer, target: Buffer, groups: Groups, threads: int
 ) -> None:
     """A dispatch that reads elements, unless it has a source, and writes outputs, unless it has a target."""
     is_first, is_last = source.member == PLACEHOLDER, target.member == PLACEHOLDER
     out.define("FIRST", int(is_first))
     out.define("LAST", int(is_last))
     out.define("NUM_THREADS", threads)
-    out.bind(TopKResources(op.input.buffer, source, op.output.buffer, op.indices.buffer, target))
+    out.write(source)
+    out.write(target)
     out.dispatch(params._replace(groupColumns=groups.columns), groups, not is_first)
 
 
@@ -173,7 +166,7 @@ def select(out: Planning, op: TopK, loops: Loops, params: TopKParams, most: int)
         out.define("ITEMS", ceil_div(part, own))
         out.define("EACH", 1 if 2 * op.count <= own else 2)
         step = params._replace(length=length, parts=parts, partLength=part)
-        dispatch_top_k(out, op, step, source, target, groups, threads)
+        dispatch_top_k(out, step, source, target, groups, threads)
         length, bytes_abreast = parts * op.count, 0
 
 
@@ -195,7 +188,7 @@ def sort(out: Planning, op: TopK, params: TopKParams, tile: int) -> None:
     tiles, span = times(count, runs), tile
     groups = grid(out, times(tiles, tile // items), threads, 1)
     sorting = params._replace(count=tiles, kept=kept, parts=runs)
-    dispatch_top_k(out, op, sorting, nothing, target, groups, threads)
+    dispatch_top_k(out, sorting, nothing, target, groups, threads)
 
     while runs > 1:
         run, pairs, source = kept, ceil_div(runs, 2), target
@@ -206,6 +199,6 @@ def sort(out: Planning, op: TopK, params: TopKParams, tile: int) -> None:
         if pairs == 1:
             target = nothing
         merging = params._replace(count=entries, kept=kept, parts=runs, partLength=run, partSpan=span)
-        dispatch_top_k(out, op, merging, source, target, groups, TOP_K_MERGED_THREADS)
+        dispatch_top_k(out, merging, source, target, groups, TOP_K_MERGED_THREADS)
         spare = source
         runs, span = pairs, 2 * span
