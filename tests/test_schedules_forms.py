@@ -513,7 +513,7 @@ def test_only_resampling_has_taps() -> None:
     """For each mode whether it is a sum, whether taps are left out, and whether they are weighted."""
 
     def kind(mode: Mode) -> tuple[bool, bool, bool]:
-        return bool(mode.totals), mode.taps.takes is not None, mode.taps.weight is not None
+        return bool(mode.totals), "takes" in mode.taps, "weight" in mode.taps
 
     modes = {name: list(map(kind, form.modes)) for name, form in operators_with(Separable).items()}
     blended, chosen = (True, False, True), (False, False, False)

@@ -19,9 +19,8 @@
 //                at most NUM_THREADS, a power of two
 //   RANK         dimensions apart from the axis, after merging, with that of the segments last: 1 or more
 //   ITEMS        elements that a thread loads at a time, a multiple of VECTOR
-//   VECTOR       elements loaded and stored at once: 1; or 2 or 4 (at most 16 bytes) where strides along the
-//                axis are 1 or -1, and all other strides, lengths and first offsets are multiples of VECTOR, or 1 less
-//                for a first offset where the stride is -1
+//   VECTOR       elements loaded and stored at once: 1; or 2 or 4 (at most 16 bytes) where strides along the axis are
+//                1, and all other strides and lengths are multiples of VECTOR
 //   NUM_THREADS  threads in a group, a power of two
 //
 // Dispatch groupColumns x rows groups, enough to cover `count` segments, LINES per group.
@@ -49,12 +48,13 @@ struct Dimension
     uint reciprocal, inputStride, outputStride;
 };
 
+#define INPUT_VECTOR VECTOR
 typedef vector<INPUT_STORED, VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<INPUT_VALUE> totals : register(u0);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u1);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<INPUT_VALUE> totals : register(u1);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // segments of all lines
@@ -101,24 +101,29 @@ Position Locate(uint item)
     return position;
 }
 
-// Consecutive elements along the axis, the first of which is at `offset`
 void Load(uint offset, out INPUT_VALUE values[VECTOR])
 {
-    const bool turned = (int)inputStep < 0;
-    const InputElements elements = inputTensor[offset / VECTOR];
     [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        values[k] = (INPUT_VALUE)(turned ? elements[VECTOR - 1 - k] : elements[k]);
+    for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
+    {
+        const InputElements elements = inputTensor[(offset) / INPUT_VECTOR];
+        [unroll]
+        for (uint l = 0; l < INPUT_VECTOR; l++)
+            values[k + l] = (INPUT_VALUE)elements[l];
+    }
 }
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-    const bool turned = (int)outputStep < 0;
+#if VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)(turned ? values[VECTOR - 1 - k] : values[k]);
+        elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
+#endif
 }
 
 static const INPUT_VALUE IDENTITY = (INPUT_VALUE)1;

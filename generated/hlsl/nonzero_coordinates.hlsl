@@ -56,9 +56,9 @@ struct Dimension
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<uint> counts : register(u0);  // nonzero elements by block
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_COUNT_STORED> outputCountTensor : register(u1);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_COORDINATES_STORED> outputCoordinatesTensor : register(u2);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_COUNT_STORED> outputCountTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_COORDINATES_STORED> outputCoordinatesTensor : register(u1);
+[[vk::binding(3, 0)]] RWStructuredBuffer<uint> counts : register(u2);
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // elements of the input

@@ -12,7 +12,6 @@
 // words of one counter, which are consecutive in OutputTensor. Strides are in elements.
 //
 //   RANK       dimensions of OutputTensor after merging, 1 or more
-//   VECTOR     4 if OutputTensor is packed and its size is a multiple of 4, with RANK 1; else 1
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `blocks` counters.
@@ -23,14 +22,8 @@ struct Dimension
     uint reciprocal, outputStride, reserved0;
 };
 
-#if VECTOR == 4
-typedef uint4 Elements;
-#else
-typedef uint Elements;
-#endif
-
 [[vk::binding(0, 0)]] StructuredBuffer<uint> inputStateTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<Elements> outputTensor : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<uint> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> outputStateTensor : register(u1);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
@@ -109,16 +102,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         words[k] = inputStateTensor[k * inputStateStride];
     const uint4 counter = { words[0], words[1], words[2], words[3] };
     const uint4 random = Block(Advance(counter, block), uint2(words[4], words[5]));
-#if VECTOR == 4
-    outputTensor[block] = random;
-#else
     [unroll]
     for (uint e = 0; e < 4; e++)
-    {
         if (block * 4 + e < count)
             outputTensor[Locate(block * 4 + e).output] = random[e];
-    }
-#endif
 
     if (block == 0 && outputStateGiven)
     {

@@ -7,12 +7,12 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... scatter_elements.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// `winners` holds, for each output element, the number of the last update that targets it, counted from 1 in row-major
-// order, so that the result does not depend on the order of threads. Either `winners` is cleared as a whole, and two
-// dispatches choose the updates and write all elements; or, if updates are few, only the entries that updates target
-// are cleared, the updates are chosen, all elements are copied, and the chosen updates are written; or, if elements are
-// few, a single thread group does everything, and has these numbers in shared memory. Sizes and strides are in
-// elements; a run of them that is contiguous everywhere may be moved as one, of up to 128 bits (uint4).
+// `winners` holds, for each offset in the output, the number of the last update that targets it, counted from 1 in
+// row-major order, so that the result does not depend on the order of threads. Either `winners` is cleared as a whole,
+// and two dispatches choose the updates and write all elements; or, if updates are few, only the entries that updates
+// target are cleared, the updates are chosen, all elements are copied, and the chosen updates are written; or, if
+// elements are few, a single thread group does everything, and has these numbers in shared memory. Sizes and strides
+// are in elements; a run of them that is contiguous everywhere may be moved as one, of up to 128 bits (uint4).
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
 //   X_TYPE     its data type: unsigned, with as many bits, for OutputTensor, InputTensor, UpdatesTensor, whose elements
@@ -78,8 +78,8 @@ struct Lookup
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<UPDATES_STORED> updatesTensor : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<uint> winners : register(u0);  // by offset in the output
-[[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u1);
+[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(4, 0)]] RWStructuredBuffer<uint> winners : register(u1);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // elements of the output if a dispatch writes or copies them all, else of the updates

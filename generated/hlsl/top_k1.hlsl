@@ -83,10 +83,10 @@ struct Entry
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<Entry> entries : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_VALUE_STORED> outputValueTensor : register(u0);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_INDEX_STORED> outputIndexTensor : register(u1);
-[[vk::binding(4, 0)]] RWStructuredBuffer<Entry> keptEntries : register(u2);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_VALUE_STORED> outputValueTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_INDEX_STORED> outputIndexTensor : register(u1);
+[[vk::binding(3, 0)]] RWStructuredBuffer<Entry> entries : register(u2);
+[[vk::binding(4, 0)]] RWStructuredBuffer<Entry> keptEntries : register(u3);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // lines to select from, tiles to sort, or entries of runs to be merged

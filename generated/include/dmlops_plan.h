@@ -957,13 +957,6 @@ typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor coordinates;
 } dmlops_plan_Nonzero;
 
-typedef struct dmlops_plan_NonzeroResources {
-    dmlops_plan_Buffer input;
-    dmlops_plan_Buffer counts;
-    dmlops_plan_Buffer output;
-    dmlops_plan_Buffer coordinates;
-} dmlops_plan_NonzeroResources;
-
 typedef struct dmlops_plan_NonzeroParams {
     int64_t count;
     int64_t groupColumns;
@@ -979,12 +972,6 @@ typedef struct dmlops_plan_Philox {
     dmlops_plan_Tensor output;
     dmlops_plan_Tensor next_state;
 } dmlops_plan_Philox;
-
-typedef struct dmlops_plan_PhiloxResources {
-    dmlops_plan_Buffer state;
-    dmlops_plan_Buffer output;
-    dmlops_plan_Buffer next_state;
-} dmlops_plan_PhiloxResources;
 
 typedef struct dmlops_plan_PhiloxParams {
     int64_t count;
@@ -1004,12 +991,6 @@ typedef struct dmlops_plan_Scan {
     int exclusive;
 } dmlops_plan_Scan;
 
-typedef struct dmlops_plan_ScanResources {
-    dmlops_plan_Buffer input;
-    dmlops_plan_Buffer totals;
-    dmlops_plan_Buffer output;
-} dmlops_plan_ScanResources;
-
 typedef struct dmlops_plan_ScanParams {
     int64_t count;
     int64_t groupColumns;
@@ -1023,11 +1004,6 @@ typedef struct dmlops_plan_ScanParams {
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_ScanParams;
 
-typedef struct dmlops_plan_Lines {
-    int64_t start;
-    int64_t step;
-} dmlops_plan_Lines;
-
 typedef struct dmlops_plan_Scatter {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor indices;
@@ -1035,14 +1011,6 @@ typedef struct dmlops_plan_Scatter {
     dmlops_plan_Tensor output;
     dmlops_plan_Movement movement;
 } dmlops_plan_Scatter;
-
-typedef struct dmlops_plan_ScatterResources {
-    dmlops_plan_Buffer input;
-    dmlops_plan_Buffer indices;
-    dmlops_plan_Buffer updates;
-    dmlops_plan_Buffer winners;
-    dmlops_plan_Buffer output;
-} dmlops_plan_ScatterResources;
 
 typedef struct dmlops_plan_ScatterParams {
     int64_t count;
@@ -1061,14 +1029,6 @@ typedef struct dmlops_plan_TopK {
     int64_t count;
     int largest;
 } dmlops_plan_TopK;
-
-typedef struct dmlops_plan_TopKResources {
-    dmlops_plan_Buffer input;
-    dmlops_plan_Buffer entries;
-    dmlops_plan_Buffer output;
-    dmlops_plan_Buffer indices;
-    dmlops_plan_Buffer keptEntries;
-} dmlops_plan_TopKResources;
 
 typedef struct dmlops_plan_TopKParams {
     int64_t count;
@@ -1778,10 +1738,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     int64_t count, int64_t first, const dmlops_plan_Threads* threads, int waits);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
-DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis,
-    int decreasing, dmlops_plan_Lines* result);
-DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment,
-    const dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op);
 DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few,
     dmlops_plan_int_64* result);
@@ -1789,9 +1745,9 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
 DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t entries,
     dmlops_plan_Buffer* result);
-DMLOPS_CALLED void dmlops_plan_dispatch_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_TopKParams* params, const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target,
-    const dmlops_plan_Groups* groups, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_dispatch_top_k(dmlops_planning* planning, const dmlops_plan_TopKParams* params,
+    const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, const dmlops_plan_Groups* groups,
+    int64_t threads);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t wanted, int64_t length,
     int64_t lines, int64_t most);
 DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op,
@@ -3294,8 +3250,8 @@ DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dm
     dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), type_name);
 }
 
-/* Defines the types of tensors, of which runs of raw bits are moved as one;
-    rejects those that shaders cannot address. */
+/* Binds tensors, inputs first, and defines their types; runs of raw bits are moved as one. Rejects those that shaders
+   cannot address. */
 DMLOPS_CALLED void dmlops_plan_take_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     int64_t run) {
     for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
@@ -3305,6 +3261,7 @@ DMLOPS_CALLED void dmlops_plan_take_tensors(dmlops_planning* planning, const dml
         made_2 = *tensor;
         made_2.bits = tensor->as_bits ? dmlops_multiply(run, tensor->bits) : tensor->bits;
         dmlops_plan_define_tensor(planning, &made_2);
+        dmlops_plan_bind(planning, tensor);
     }
 }
 
@@ -6439,22 +6396,14 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_Buffer made_5;
     made_5 = dmlops_out_scratch(planning, dmlops_multiply(4, blocks), 0);
-    dmlops_plan_NonzeroResources made_6;
-    made_6.input = op->input.buffer;
-    made_6.counts = made_5;
-    made_6.output = op->output.buffer;
-    made_6.coordinates = op->coordinates.buffer;
-    dmlops_out_read(planning, &made_6.input);
-    dmlops_out_write(planning, &made_6.counts);
-    dmlops_out_write(planning, &made_6.output);
-    dmlops_out_write(planning, &made_6.coordinates);
+    dmlops_out_write(planning, &made_5);
     dmlops_out_share(planning);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, blocks, 1, 1, &groups);
     for (int64_t writes = 0; writes < 2; ++writes) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("WRITES"), writes);
-        dmlops_plan_Dimension_16 made_7;
-        dmlops_plan_dimensions(planning, &loops, &made_7);
+        dmlops_plan_Dimension_16 made_6;
+        dmlops_plan_dimensions(planning, &loops, &made_6);
         dmlops_plan_NonzeroParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -6462,7 +6411,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.blockLength = length;
         params.rowStride = op->coordinates.strides.items[dmlops_item(planning, -2, op->coordinates.strides.count)];
         params.columnStride = op->coordinates.strides.items[dmlops_item(planning, -1, op->coordinates.strides.count)];
-        DMLOPS_COPY(&params.dimensions, &made_7);
+        DMLOPS_COPY(&params.dimensions, &made_6);
         dmlops_put_NonzeroParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
     }
@@ -6488,24 +6437,16 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     }
     dmlops_plan_Loop_16 loops;
     dmlops_plan_merged_in_order(planning, &made_1, &loops);
-    int is_line = (loops.count == 1) && (loops.items[dmlops_item(planning, 0,
-        loops.count)].strides.items[dmlops_item(planning, 0,
-        loops.items[dmlops_item(planning, 0, loops.count)].strides.count)] == 1);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, blocks, 256, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     const dmlops_plan_Tensor * following = &op->next_state;
-    dmlops_plan_PhiloxResources made_5;
-    made_5.state = op->state.buffer;
-    made_5.output = op->output.buffer;
-    made_5.next_state = following->buffer;
-    dmlops_out_read(planning, &made_5.state);
-    dmlops_out_write(planning, &made_5.output);
-    dmlops_out_write(planning, &made_5.next_state);
-    dmlops_plan_Dimension_16 made_6;
-    dmlops_plan_dimensions(planning, &loops, &made_6);
+    dmlops_plan_bind(planning, &op->state);
+    dmlops_plan_bind(planning, &op->output);
+    dmlops_plan_bind(planning, following);
+    dmlops_plan_Dimension_16 made_5;
+    dmlops_plan_dimensions(planning, &loops, &made_5);
     dmlops_plan_PhiloxParams params;
     params.count = count;
     params.groupColumns = groups.columns;
@@ -6514,44 +6455,9 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.outputStateGiven = (int64_t)following->is_present;
     params.outputStateStride = following->is_present
         ? following->strides.items[dmlops_item(planning, -1, following->strides.count)] : 0;
-    DMLOPS_COPY(&params.dimensions, &made_6);
+    DMLOPS_COPY(&params.dimensions, &made_5);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
-}
-
-DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis,
-    int decreasing, dmlops_plan_Lines* result) {
-    int64_t stride = tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)];
-    if (decreasing) {
-        result->start = dmlops_multiply(dmlops_subtract(tensor->sizes.items[dmlops_item(planning, axis,
-            tensor->sizes.count)], 1), stride);
-        result->step = dmlops_subtract(0, stride);
-        return;
-    }
-    result->start = 0;
-    result->step = stride;
-    return;
-}
-
-/* Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16 bytes. */
-DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment,
-    const dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length,
-    const dmlops_plan_Loop_16* loops) {
-    (void)planning;
-    if ((dmlops_abs(source->step) != 1) || (dmlops_abs(target->step) != 1)) {
-        return 1;
-    }
-    int64_t vector = dmlops_gcd(dmlops_gcd(dmlops_min(4, dmlops_divide(128, bits)), length), segment);
-    for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
-        const dmlops_plan_Loop* loop = &loops->items[each_1];
-        if (loop->size > 1) {
-            for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
-                const int64_t stride = loop->strides.items[each_2];
-                vector = dmlops_gcd(vector, stride);
-            }
-        }
-    }
-    return vector;
 }
 
 /* One dispatch, or two if lines are cut into segments: the first computes the totals of segments. */
@@ -6561,10 +6467,11 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     DMLOPS_APPEND(planning, &made_1, op->input);
     DMLOPS_APPEND(planning, &made_1, op->output);
     dmlops_plan_take_tensors(planning, &made_1, 1);
-    dmlops_plan_Lines source;
-    dmlops_plan_lines(planning, &op->input, op->axis, op->decreasing, &source);
-    dmlops_plan_Lines target;
-    dmlops_plan_lines(planning, &op->output, op->axis, op->decreasing, &target);
+    int64_t sign = op->decreasing ? -1 : 1;
+    int64_t source = dmlops_multiply(sign, op->input.strides.items[dmlops_item(planning, op->axis,
+        op->input.strides.count)]);
+    int64_t target = dmlops_multiply(sign, op->output.strides.items[dmlops_item(planning, op->axis,
+        op->output.strides.count)]);
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     dmlops_plan_Tensor_16 made_2;
     made_2.count = 0;
@@ -6577,7 +6484,16 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, least), 1), 1024);
     int64_t segment = (segments == 1) ? length : dmlops_multiply(dmlops_plan_ceil_div(planning,
         dmlops_plan_ceil_div(planning, length, segments), 4), 4);
-    int64_t vector = dmlops_plan_along_vector(planning, op->input.bits, segment, &source, &target, length, &loops);
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    DMLOPS_APPEND(planning, &others, segment);
+    for (int64_t each_3 = 0; each_3 < loops.count; ++each_3) {
+        const dmlops_plan_Loop* loop = &loops.items[each_3];
+        if (loop->size > 1) {
+            DMLOPS_EXTEND(planning, &others, &loop->strides);
+        }
+    }
+    int64_t vector = (target == 1) ? dmlops_plan_vector_width(planning, op->input.bits, length, source, &others) : 1;
     int64_t items = (vector == 1) ? 4 : dmlops_max(4, dmlops_divide(128, op->input.bits));
     segments = dmlops_plan_ceil_div(planning, length, segment);
     int64_t threads = 128;
@@ -6586,16 +6502,16 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     totals.member = -2;
     totals.entry = 0;
     if (segments > 1) {
-        dmlops_plan_Buffer made_3;
-        made_3 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(count, segments),
+        dmlops_plan_Buffer made_4;
+        made_4 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(count, segments),
             (op->input.bits == 64) ? 8 : 4), 0);
-        totals = made_3;
+        totals = made_4;
     } else {
         if (dmlops_multiply(length, op->input.bits) <= 2048) {
             threads = 64;
         }
         if ((count >= 256) && (loops.items[dmlops_item(planning, -1, loops.count)].strides.items[dmlops_item(planning,
-            -1, loops.items[dmlops_item(planning, -1, loops.count)].strides.count)] < dmlops_abs(target.step))) {
+            -1, loops.items[dmlops_item(planning, -1, loops.count)].strides.count)] < dmlops_abs(target))) {
             threads = 512;
             each = dmlops_divide(256, op->input.bits);
             items = 8;
@@ -6606,41 +6522,35 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
             each = dmlops_multiply(2, each);
         }
     }
-    dmlops_plan_int_16 made_4;
-    made_4.count = 0;
-    DMLOPS_APPEND(planning, &made_4, dmlops_multiply(segment, source.step));
-    DMLOPS_APPEND(planning, &made_4, dmlops_multiply(segment, target.step));
-    dmlops_plan_Loop made_5;
-    made_5.size = segments;
-    DMLOPS_COPY(&made_5.strides, &made_4);
-    DMLOPS_APPEND(planning, &loops, made_5);
+    dmlops_plan_int_16 made_5;
+    made_5.count = 0;
+    DMLOPS_APPEND(planning, &made_5, dmlops_multiply(segment, source));
+    DMLOPS_APPEND(planning, &made_5, dmlops_multiply(segment, target));
+    dmlops_plan_Loop made_6;
+    made_6.size = segments;
+    DMLOPS_COPY(&made_6.strides, &made_5);
+    DMLOPS_APPEND(planning, &loops, made_6);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(count, segments), each, 1, &groups);
-    dmlops_plan_Dimension_16 made_6;
-    dmlops_plan_dimensions(planning, &loops, &made_6);
+    dmlops_plan_Dimension_16 made_7;
+    dmlops_plan_dimensions(planning, &loops, &made_7);
     dmlops_plan_ScanParams params;
     params.count = dmlops_multiply(count, segments);
     params.groupColumns = groups.columns;
     params.length = length;
     params.segmentLength = segment;
-    params.inputStart = dmlops_modulo(source.start, INT64_C(4294967296));
-    params.inputStep = dmlops_modulo(source.step, INT64_C(4294967296));
-    params.outputStart = dmlops_modulo(target.start, INT64_C(4294967296));
-    params.outputStep = dmlops_modulo(target.step, INT64_C(4294967296));
+    params.inputStart = dmlops_multiply(dmlops_max(dmlops_subtract(0, source), 0), dmlops_subtract(length, 1));
+    params.inputStep = dmlops_modulo(source, INT64_C(4294967296));
+    params.outputStart = dmlops_multiply(dmlops_max(dmlops_subtract(0, target), 0), dmlops_subtract(length, 1));
+    params.outputStep = dmlops_modulo(target, INT64_C(4294967296));
     params.exclusive = (int64_t)op->exclusive;
-    DMLOPS_COPY(&params.dimensions, &made_6);
+    DMLOPS_COPY(&params.dimensions, &made_7);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), each);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
-    dmlops_plan_ScanResources made_7;
-    made_7.input = op->input.buffer;
-    made_7.totals = totals;
-    made_7.output = op->output.buffer;
-    dmlops_out_read(planning, &made_7.input);
-    dmlops_out_write(planning, &made_7.totals);
-    dmlops_out_write(planning, &made_7.output);
+    dmlops_out_write(planning, &totals);
     dmlops_out_share(planning);
     for (int64_t place = 0; place < dmlops_min(segments, 2); ++place) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)((segments > 1) && (place == 0)));
@@ -6753,26 +6663,16 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     int are_few = !is_alone && (dmlops_plan_times(planning, updated, 32) <= all_elements);
     dmlops_plan_Buffer made_12;
     made_12 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
-    dmlops_plan_ScatterResources made_13;
-    made_13.input = op->input.buffer;
-    made_13.indices = op->indices.buffer;
-    made_13.updates = op->updates.buffer;
-    made_13.winners = made_12;
-    made_13.output = op->output.buffer;
-    dmlops_out_read(planning, &made_13.input);
-    dmlops_out_read(planning, &made_13.indices);
-    dmlops_out_read(planning, &made_13.updates);
-    dmlops_out_write(planning, &made_13.winners);
-    dmlops_out_write(planning, &made_13.output);
+    dmlops_out_write(planning, &made_12);
     dmlops_out_share(planning);
     dmlops_plan_Dimension_16 output_dimensions;
     dmlops_plan_dimensions(planning, &outputs, &output_dimensions);
     dmlops_plan_Dimension_16 update_dimensions;
     dmlops_plan_dimensions(planning, &updates, &update_dimensions);
-    dmlops_plan_int_64 made_14;
-    dmlops_plan_stages_of(planning, is_alone, are_few, &made_14);
-    for (int64_t place = 0; place < made_14.count; ++place) {
-        const int64_t stage = made_14.items[place];
+    dmlops_plan_int_64 made_13;
+    dmlops_plan_stages_of(planning, is_alone, are_few, &made_13);
+    for (int64_t place = 0; place < made_13.count; ++place) {
+        const int64_t stage = made_13.items[place];
         int64_t count = ((stage <= 1) || (stage == 4)) ? updated : all_elements;
         int64_t in_group = is_alone ? 512 : 256;
         dmlops_plan_Groups groups;
@@ -6849,29 +6749,20 @@ DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_
 }
 
 /* A dispatch that reads elements, unless it has a source, and writes outputs, unless it has a target. */
-DMLOPS_CALLED void dmlops_plan_dispatch_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op,
-    const dmlops_plan_TopKParams* params, const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target,
-    const dmlops_plan_Groups* groups, int64_t threads) {
+DMLOPS_CALLED void dmlops_plan_dispatch_top_k(dmlops_planning* planning, const dmlops_plan_TopKParams* params,
+    const dmlops_plan_Buffer* source, const dmlops_plan_Buffer* target, const dmlops_plan_Groups* groups,
+    int64_t threads) {
     int is_first = source->member == -2;
     int is_last = target->member == -2;
     dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), (int64_t)is_first);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), (int64_t)is_last);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
-    dmlops_plan_TopKResources made_1;
-    made_1.input = op->input.buffer;
-    made_1.entries = *source;
-    made_1.output = op->output.buffer;
-    made_1.indices = op->indices.buffer;
-    made_1.keptEntries = *target;
-    dmlops_out_read(planning, &made_1.input);
-    dmlops_out_read(planning, &made_1.entries);
-    dmlops_out_write(planning, &made_1.output);
-    dmlops_out_write(planning, &made_1.indices);
-    dmlops_out_write(planning, &made_1.keptEntries);
-    dmlops_plan_TopKParams made_2;
-    made_2 = *params;
-    made_2.groupColumns = groups->columns;
-    dmlops_put_TopKParams(planning, &made_2);
+    dmlops_out_write(planning, source);
+    dmlops_out_write(planning, target);
+    dmlops_plan_TopKParams made_1;
+    made_1 = *params;
+    made_1.groupColumns = groups->columns;
+    dmlops_put_TopKParams(planning, &made_1);
     dmlops_out_dispatch(planning, groups, !is_first);
 }
 
@@ -6939,7 +6830,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         step.length = length;
         step.parts = parts;
         step.partLength = part;
-        dmlops_plan_dispatch_top_k(planning, op, &step, &source, &target, &groups, threads);
+        dmlops_plan_dispatch_top_k(planning, &step, &source, &target, &groups, threads);
         length = dmlops_multiply(parts, op->count);
         bytes_abreast = 0;
     }
@@ -6987,7 +6878,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     sorting.count = tiles;
     sorting.kept = kept;
     sorting.parts = runs;
-    dmlops_plan_dispatch_top_k(planning, op, &sorting, &nothing, &target, &groups, threads);
+    dmlops_plan_dispatch_top_k(planning, &sorting, &nothing, &target, &groups, threads);
     while (planning->reason == DMLOPS_REASON_NONE && (runs > 1)) {
         int64_t run = kept;
         int64_t pairs = dmlops_plan_ceil_div(planning, runs, 2);
@@ -7009,7 +6900,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         merging.parts = runs;
         merging.partLength = run;
         merging.partSpan = span;
-        dmlops_plan_dispatch_top_k(planning, op, &merging, &source, &target, &groups, 256);
+        dmlops_plan_dispatch_top_k(planning, &merging, &source, &target, &groups, 256);
         spare = source;
         runs = pairs;
         span = dmlops_multiply(2, span);

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TypeAlias
 
 from dmlgen.analysis.pattern import Unfit, fit, match
 from dmlgen.expr import ir
@@ -28,9 +27,6 @@ DIMENSION, RESULT, TAP = (ir.Local(name, ir.INT, varies=True) for name in ("d", 
 """In expressions of an axis: its number, the output's coordinate along it, and that of a tap."""
 
 
-_Shape: TypeAlias = tuple[str, ir.Expr]
-"""A tensor, and the number of axes."""
-
 _TAP = "[first for b in range(rank)]"
 _BOX = f"for tap in ndindex({_TAP}, [last for b in range(rank)]) if test"
 _WEIGHT = "product(weight for d in range(rank))"
@@ -39,31 +35,19 @@ _TEST = "all(takes for d in range(rank))"
 
 
 @dataclass(frozen=True)
-class Taps:
-    """The taps along an axis: those from `first` up to but not including `last` for which `takes` holds, each
-    with its `weight`.
-
-    Without `last`, `first` is the only tap; without `takes` all contribute, and without `weight` each weighs
-    1. `first` and `last` are expressions of DIMENSION and RESULT, the others of these and TAP. They may read
-    intermediate tensors whose entries depend on no element.
-    """
-
-    first: ir.Expr
-    last: ir.Expr | None
-    takes: ir.Expr | None
-    weight: ir.Expr | None
-
-
-@dataclass(frozen=True)
 class Mode:
     """An output made from taps where `when` holds: `value` is a function of locals.
 
     Those are weighted sums over the box, `totals` by name, each of a term, which is a function of the local
-    `element`, or None for 1; or `element` itself if there is a single tap.
+    `element`, or None for 1; or `element` itself if there is a single tap. Taps along an axis are those from
+    `first` up to but not including `last` for which `takes` holds, each with its `weight`. Without `last`,
+    `first` is the only one; without `takes` all contribute, and without `weight` each weighs 1. `taps` has
+    these by name: `first` and `last` as expressions of DIMENSION and RESULT, the others of these and TAP.
+    They may read intermediate tensors whose entries depend on no element.
     """
 
     when: ir.Expr
-    taps: Taps
+    taps: Mapping[str, ir.Expr]
     element: ir.Local
     totals: Mapping[str, ir.Expr | None]
     value: ir.Expr
@@ -81,8 +65,7 @@ class Separable(FastForm):
 
     def entries(self, index: ir.Expr) -> list[ir.Entry]:
         """The entries of intermediate tensors that taps read at DIMENSION and `index`."""
-        taps = (mode.taps for mode in self.modes)
-        values = (value for one in taps for value in (one.first, one.last, one.takes, one.weight) if value)
+        values = (value for mode in self.modes for value in mode.taps.values())
         found = dict.fromkeys(entry for value in values for entry in entries_of(value))
         return [one for one in found if one.coordinate == ir.ListOf((DIMENSION, index))]
 
@@ -95,7 +78,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | Non
     if all(part.type != ir.FLOAT for part in walk_through(defines.outputs[output])):
         return None  # coordinates that take only integers are found faster than tabulated
     tensors = {one.name: one for one in defines.tensors}
-    modes, shapes = list[Mode](), set[_Shape]()
+    modes, shapes = list[Mode](), set[tuple[str, ir.Expr]]()
     for when, value in _choices(written(defines.outputs[output], {})):
         with suppress(Unfit):
             mode, shape = _mode(when, value, tensors)
@@ -117,7 +100,9 @@ def _choices(value: ir.Expr, *known: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr
             yield (ir.Logic("and", known) if len(known) > 1 else (*known, ir.Number(True, ir.BOOL))[0]), value
 
 
-def _mode(when: ir.Expr, value: ir.Expr, tensors: Mapping[str, Intermediate]) -> tuple[Mode, _Shape]:
+def _mode(
+    when: ir.Expr, value: ir.Expr, tensors: Mapping[str, Intermediate]
+) -> tuple[Mode, tuple[str, ir.Expr]]:
     """An output in one case, with the tensor and the number of axes."""
     loads = set(loads_of(value))
     folds = dict.fromkeys(filter(ir.is_fold, ir.walk(value)))
@@ -146,27 +131,23 @@ def _mode(when: ir.Expr, value: ir.Expr, tensors: Mapping[str, Intermediate]) ->
     return Mode(when, taps, element, totals, made), shape
 
 
-def _taps(found: SimpleNamespace, tensors: Mapping[str, Intermediate]) -> Taps:
+def _taps(found: SimpleNamespace, tensors: Mapping[str, Intermediate]) -> Mapping[str, ir.Expr]:
     """The taps along an axis, by the bodies of the loops over all dimensions."""
     if getattr(found, "test", None) is not None:
         found = fit(_TEST, found.test, **vars(found))
-
-    def of_axis(name: str, variable: str) -> ir.Expr | None:
-        body = getattr(found, name, None)
-        if body is None:
-            return None
+    taps: dict[str, ir.Expr] = {}
+    for name, variable in (("first", "b"), ("last", "b"), ("takes", "d"), ("weight", "d")):
+        if (body := getattr(found, name, None)) is None:
+            continue
         d = getattr(found, variable)
         body = ir.substitute(body, {ir.Index(ir.AT, d): RESULT, ir.Index(found.tap, d): TAP, d: DIMENSION})
         entries = [part for part in ir.walk(body) if isinstance(part, ir.Entry) and _is_fixed(part, tensors)]
-        others = ir.substitute(body, dict.fromkeys(entries, DIMENSION))
-        if not is_known(found.rank) or _reads(others, found.tap):
+        if not is_known(found.rank) or _reads(
+            ir.substitute(body, dict.fromkeys(entries, DIMENSION)), found.tap
+        ):
             raise Unfit
-        return body
-
-    takes, weight = of_axis("takes", "d"), of_axis("weight", "d")
-    first, last = of_axis("first", "b"), of_axis("last", "b")
-    assert first is not None
-    return Taps(first, last, takes, weight)
+        taps[name] = body
+    return taps
 
 
 def _is_fixed(entry: ir.Entry, tensors: Mapping[str, Intermediate]) -> bool:

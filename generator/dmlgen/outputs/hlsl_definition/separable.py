@@ -47,19 +47,14 @@ def separable_pass(printer: ShaderPrinter, separable: Separable, number: int) ->
 def _mode(
     printer: ShaderPrinter, output: str, mode: Mode, held: Mapping[ir.Expr, ir.Expr], number: int
 ) -> dict[str, Any]:
-    """A pass for one mode: texts of its taps, "" for what it has not, what a tap adds to each total before it
-    is multiplied by the weight, "" for 1, and the output. `precise`: totals are computed with `precise`."""
-
-    def text(node: ir.Expr | None, decides: bool = True) -> str:
-        return "" if node is None else printer.value(ir.substitute(node, held), decides)
-
-    taps = mode.taps
+    """A pass for one mode: texts of its taps; what a tap adds to each total before it is multiplied by the
+    weight, "" for 1; and the output. `precise`: totals are computed with `precise`."""
+    taps = {
+        name: printer.value(ir.substitute(node, held), name != "weight") for name, node in mode.taps.items()
+    }
     return {
         "number": number,
-        "first": text(taps.first),
-        "last": text(taps.last),
-        "takes": text(taps.takes),
-        "weight": text(taps.weight, False),
+        **taps,
         "element": type_name(mode.element.type),
         "totals": {
             name: "" if term is None else printer.value(term, False, PRODUCT + 1)

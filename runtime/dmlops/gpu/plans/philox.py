@@ -46,10 +46,8 @@ def plan_philox(out: Planning, op: Philox) -> None:
     loops = merged_in_order(
         [Loop(size, [stride]) for size, stride in zip(op.output.sizes, op.output.strides, strict=True)]
     )
-    is_line = len(loops) == 1 and loops[0].strides[0] == 1
     groups = grid(out, blocks, PHILOX_THREADS, 1)
     out.define("RANK", len(loops))
-    out.define("VECTOR", WORDS if is_line and count % WORDS == 0 else 1)
     out.define("NUM_THREADS", PHILOX_THREADS)
     following = op.next_state
     bind(out, op.state)

@@ -3,10 +3,9 @@ dispatches."""
 
 from __future__ import annotations
 
-from math import gcd
 from typing import Annotated, NamedTuple
 
-from .loops import Dimensions, Loop, Loops, across, ceil_div, dimensions, grid, repeats
+from .loops import Dimensions, Loop, Words, across, ceil_div, dimensions, grid, repeats, vector_width
 from .operands import PLACEHOLDER, Buffer, Tensor
 from .planning import Planning
 from .tensors import take_tensors
@@ -65,45 +64,22 @@ class ScanParams(NamedTuple):
     "outermost first"
 
 
-class Lines(NamedTuple):
-    """The layout of lines in a buffer: the offset of the first one, and the stride along the axis."""
-
-    start: int
-    step: int
-
-
-def lines(tensor: Tensor, axis: int, decreasing: bool) -> Lines:
-    stride = tensor.strides[axis]
-    if decreasing:
-        return Lines((tensor.sizes[axis] - 1) * stride, -stride)
-    return Lines(0, stride)
-
-
-def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: int, loops: Loops) -> int:
-    """Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16
-    bytes."""
-    if abs(source.step) != 1 or abs(target.step) != 1:
-        return 1
-    vector = gcd(gcd(min(4, 128 // bits), length), segment)
-    for loop in loops:
-        if loop.size > 1:
-            for stride in loop.strides:
-                vector = gcd(vector, stride)
-    return vector
-
-
 def plan_scan(out: Planning, op: Scan) -> None:
     """One dispatch, or two if lines are cut into segments: the first computes the totals of segments."""
     take_tensors(out, [op.input, op.output], 1)
-    source = lines(op.input, op.axis, op.decreasing)
-    target = lines(op.output, op.axis, op.decreasing)
+    sign = -1 if op.decreasing else 1
+    source, target = sign * op.input.strides[op.axis], sign * op.output.strides[op.axis]
     length = op.input.sizes[op.axis]
     loops = across([op.input, op.output], op.axis)
     count = repeats(loops)
     least = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # elements that deserve their own group
     segments = 1 if count >= SCAN_FEW_LINES else min(max(length // least, 1), MAX_SEGMENTS)
     segment = length if segments == 1 else ceil_div(ceil_div(length, segments), SCAN_ITEMS) * SCAN_ITEMS
-    vector = along_vector(op.input.bits, segment, source, target, length, loops)
+    others: Words = [segment]
+    for loop in loops:
+        if loop.size > 1:
+            others.extend(loop.strides)
+    vector = vector_width(op.input.bits, length, source, others) if target == 1 else 1
     items = SCAN_ITEMS if vector == 1 else max(SCAN_ITEMS, SCAN_VECTOR_BITS // op.input.bits)
     segments = ceil_div(length, segment)
     threads, each = SCAN_THREADS, 1
@@ -113,21 +89,21 @@ def plan_scan(out: Planning, op: Scan) -> None:
     else:
         if length * op.input.bits <= 8 * SCAN_FEW_BYTES:
             threads = SCAN_FEW_THREADS
-        if count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target.step):
+        if count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target):
             threads, each, items = SCAN_SIDE_THREADS, SCAN_SIDE_BYTES * 8 // op.input.bits, SCAN_SIDE_ITEMS
         while each < threads and 2 * each * length <= threads * items:
             each = 2 * each
-    loops.append(Loop(segments, [segment * source.step, segment * target.step]))
+    loops.append(Loop(segments, [segment * source, segment * target]))
     groups = grid(out, count * segments, each, 1)
     params = ScanParams(
         count * segments,
         groups.columns,
         length,
         segment,
-        source.start % 2**32,
-        source.step % 2**32,
-        target.start % 2**32,
-        target.step % 2**32,
+        max(-source, 0) * (length - 1),
+        source % 2**32,
+        max(-target, 0) * (length - 1),
+        target % 2**32,
         int(op.exclusive),
         dimensions(loops),
     )
