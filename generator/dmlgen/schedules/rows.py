@@ -89,23 +89,21 @@ class Rows(FastForm):
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:
     """All outputs of a definition, by rows."""
     outputs = list(defines.outputs)
-    if not facts.is_certain(outputs[0]) or any(one.along for one in defines.tensors):
+    are_alike = all(not one.along and one.type in (ir.FLOAT, ir.INT) for one in defines.tensors)
+    are_single = all(facts.members[one].count is None for one in outputs)
+    if not (are_alike and are_single) or facts.members[outputs[0]].optional:
         return None
-    are_known = all(
-        facts.members[one].count is None and not facts.may_be(one, "float", 64) for one in outputs
-    )
-    if not are_known or any(one.type not in (ir.FLOAT, ir.INT) for one in defines.tensors):
+    if any(facts.may_be(one, "float", 64) for one in outputs):
         return None
     nodes = (node for whole in defines.whole for node in ir.walk(whole))
     members = [node for node in nodes if isinstance(node, ir.Member) and node.type.kind == "enum"]
     function = members[0] if members else None
-    readers: dict[ir.EnumValue | None, _Reader] = {}
-    if function is None:
-        readers[None] = _Reader(defines, {}, facts)
-    else:
-        for entry in facts.enums[function.type.name or ""].entries:
-            value = ir.EnumValue(entry.name, entry.value, function.type)
-            readers[value] = _Reader(defines, {function: value}, facts)
+    choices: dict[ir.EnumValue | None, Choice] = {} if function else {None: {}}
+    for one in members[:1]:
+        for entry in facts.enums[one.type.name or ""].entries:
+            value = ir.EnumValue(entry.name, entry.value, one.type)
+            choices[value] = {one: value}
+    readers = {value: _Reader(defines, choice, facts) for value, choice in choices.items()}
     cases = {value: reader.values() for value, reader in readers.items()}
     first, *others = readers.values()
     has_more = others and any(values.statistics or values.each for values in cases.values())

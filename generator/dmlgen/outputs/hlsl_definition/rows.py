@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPass
@@ -29,43 +30,6 @@ _NUMBERS = {
     "argmax": "(int)totals.place",
 }
 """The value of a total, if it is not just a number of that name."""
-
-
-@dataclass(frozen=True)
-class ShaderTotal:
-    """A total of a row (`schedules.rows`): its name, its type, its value for no elements, and the term of an
-    element."""
-
-    name: str
-    kind: str
-    type: str
-    start: str
-    term: str
-    takes_last: bool
-
-
-@dataclass(frozen=True)
-class RowsCase:
-    """The totals of rows if FUNCTION is `number`, statistics by name, and outputs, as large as the rows'
-    tensor (`each`) or with one entry per row."""
-
-    name: str
-    number: int
-    totals: tuple[ShaderTotal, ...]
-    statistics: tuple[tuple[str, str], ...]
-    each: tuple[tuple[ShaderTensor, str], ...]
-    of_rows: tuple[tuple[ShaderTensor, str], ...]
-
-    @property
-    def chooses(self) -> bool:
-        """Whether the total is the place of an element."""
-        return any(one.kind in ("argmin", "argmax") for one in self.totals)
-
-    @property
-    def fields(self) -> Sequence[str]:
-        """The numbers that represent a row or a part of one."""
-        more = {"squares": ["count", "center"], "argmin": ["place"], "argmax": ["place"]}
-        return [field for one in self.totals for field in (one.name, *more.get(one.kind, ()))]
 
 
 def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
@@ -99,7 +63,7 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
     all_read = tuple(dict.fromkeys((*read(terms | results, "Element"), *of_row)))
     shown = [_case(printer, value, one) for value, one in cases.items()]
     case = shown[0]  # the only one, or the first of several with the same outputs, one entry per row
-    large, small = ([tensor for tensor, _ in some] for some in (case.each, case.of_rows))
+    large, small = ([tensor for tensor, _ in some] for some in (case["each"], case["of_rows"]))
     in_vectors = (*all_read, *large)
     is_float = source not in all_read or source.values == {"float"}
     given = {"rows.reduced": rows.reduced, "rows.function": rows.function}
@@ -117,9 +81,9 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
                 "single": sorted(rows.single),
                 "each": [one.member for one in large],
                 "of_rows": [one.member for one in small],
-                "words": max(len(one.fields) for one in shown),
+                "words": max(len(one["fields"]) for one in shown),
                 "cases": len(shown),
-                "choosing": sum(1 << one.number for one in shown if one.chooses),
+                "choosing": sum(1 << one["number"] for one in shown if one["chooses"]),
             }
         ],
         given={name: node for name, node in given.items() if node is not None},
@@ -128,7 +92,7 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
             "strides": [Declaration("uint", f"{one.local}Stride") for one in tensors],
         },
         scratch="State" if held else "",
-        in_float16=in_float16((*in_vectors, *small)) if "peak" in case.fields or not large else "",
+        in_float16=in_float16((*in_vectors, *small)) if "peak" in case["fields"] or not large else "",
         shown={
             "source": source,
             "read": all_read,
@@ -144,37 +108,47 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
     )
 
 
-def _case(printer: ShaderPrinter, value: ir.EnumValue | None, values: RowValues) -> RowsCase:
-    def stored(outputs: Mapping[str, ir.Expr]) -> tuple[tuple[ShaderTensor, str], ...]:
-        return tuple(
+def _case(printer: ShaderPrinter, value: ir.EnumValue | None, values: RowValues) -> dict[str, Any]:
+    """What is computed if FUNCTION is `number`: totals, statistics by name, and outputs as large as the rows'
+    tensor (`each`), or with one entry per row; `fields` are the numbers that represent a row or a part of
+    one. `chooses`: the total is the place of an element."""
+
+    def stored(outputs: Mapping[str, ir.Expr]) -> list[tuple[ShaderTensor, str]]:
+        return [
             (printer.tensors[name], printer.stored(name, _named(printer, values, node)))
             for name, node in outputs.items()
-        )
+        ]
 
-    return RowsCase(
-        name="" if value is None else value.name,
-        number=0 if value is None else value.value,
-        totals=tuple(_total(printer, values, place, one) for place, one in enumerate(values.totals)),
-        statistics=tuple(
+    totals = [_total(printer, values, place, one) for place, one in enumerate(values.totals)]
+    more = {"squares": ["count", "center"], "argmin": ["place"], "argmax": ["place"]}
+    return {
+        "name": "" if value is None else value.name,
+        "number": 0 if value is None else value.value,
+        "totals": totals,
+        "fields": [field for one in totals for field in (one["name"], *more.get(one["kind"], ()))],
+        "chooses": any(one["kind"] in ("argmin", "argmax") for one in totals),
+        "statistics": [
             (one.name, printer.value(_named(printer, values, one.value), one.decides))
             for one in values.statistics
-        ),
-        each=stored(values.each),
-        of_rows=stored(values.of_rows),
-    )
+        ],
+        "each": stored(values.each),
+        "of_rows": stored(values.of_rows),
+    }
 
 
-def _total(printer: ShaderPrinter, values: RowValues, place: int, total: Total) -> ShaderTotal:
-    """A total. The greatest or least element is chosen by rank, which orders NaN."""
+def _total(printer: ShaderPrinter, values: RowValues, place: int, total: Total) -> dict[str, Any]:
+    """A total: its name, its type, its value for no elements, and the term of an element. The greatest or
+    least element is chosen by rank, which orders NaN."""
     for function in _FUNCTIONS.get(total.kind, ()):
         printer.use(function, printer.values(total.fold.body))
-    name, term = _field(place, total), printer.value(_named(printer, values, total.fold.body), False)
-    if total.kind == "argmin":
-        term = f"Opposite({term})"
+    term = printer.value(_named(printer, values, total.fold.body), False)
     if total.kind in ("argmin", "argmax"):
-        return ShaderTotal(name, total.kind, "SortKey", "0", f"TiedRank({term})", total.takes_last)
-    type_, start, _, _ = printer.running(total.fold, total.fold.body)
-    return ShaderTotal(name, total.kind, type_, start, term, False)
+        ranked = term if total.kind == "argmax" else f"Opposite({term})"
+        type_, start, term = "SortKey", "0", f"TiedRank({ranked})"
+    else:
+        type_, start, _, _ = printer.running(total.fold, total.fold.body)
+    named = {"name": _field(place, total), "kind": total.kind, "takes_last": total.takes_last}
+    return {**named, "type": type_, "start": start, "term": term}
 
 
 def _field(place: int, total: Total) -> str:
