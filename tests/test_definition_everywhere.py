@@ -110,6 +110,13 @@ DEFINITIONS = [
         FLOATS,
         SIGNED,
     ),
+    Definition(  # as are those that a list has
+        "listed-divisors",
+        "(at[0] - 1) // steps[0] * 100 + (at[0] - 1) % steps[0] * 10",
+        FLOATS,
+        SIGNED,
+        let={"steps": f"[Offset - 3 {DIMENSIONS}]"},
+    ),
     Definition(  # computed in single precision, in which it is finite
         "integer-beyond-float16", "mean(convert(70000 + at[0], InputTensor), SecondTensor[at])", FLOATS
     ),

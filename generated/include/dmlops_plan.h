@@ -11032,9 +11032,10 @@ static const uint8_t dmlops_slice_grad_inputs[] = {
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(12), DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY, DMLOPS_INTS,
-        DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(14), DMLOPS_MAX, DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY,
+        DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12634,9 +12635,9 @@ static const dmlops_shader_tensor dmlops_quantize_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantize_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(12), DMLOPS_MAX, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(QuantizationTensors),
-        DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(QuantizationType),
         DMLOPS_SMALL(2) /* SCALE_ZERO_POINT */,
     DMLOPS_DONE,
@@ -12652,9 +12653,9 @@ static const dmlops_shader_tensor dmlops_dequantize_tensors[] = {
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_dequantize_inputs[] = {
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(12), DMLOPS_MAX, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(QuantizationTensors),
-        DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_AT(QuantizationTensorCount), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(QuantizationType),
         DMLOPS_SMALL(2) /* SCALE_ZERO_POINT */,
     DMLOPS_DONE,

@@ -108,7 +108,14 @@ class Valid(DefinitionBounds):
         known = () if operator is None else (one for one in operator.members if one.type in registry.types)
         types = {one.name: self._of_type(one.type) for one in known}
         checks = () if operator is None else demanded(operator.rules)
-        self._members = _narrowed(types, ir.Member, (one for one in checks if not one.loops))
+        self._members = _narrowed(types, ir.Member, filter(self._is_of_all, checks))
+
+    def _is_of_all(self, check: Check) -> bool:
+        """Whether a check is of a whole member: of a number, or of each entry of a list."""
+        match check.condition, check.loops:
+            case ir.Compare(left=ir.Index(entries, index)), (ir.Loop(variable, ir.ZERO, upper, None),):
+                return index == variable and upper == ir.Call("len", (entries,), ir.INT)
+        return not check.loops
 
     def member(self, node: ir.Member) -> Interval:
         return self._members.get(node.name) or super().member(node)
@@ -137,7 +144,7 @@ def _narrowed(
         match check.condition:
             case ir.Compare(
                 op="<=" | ">=" as op,
-                left=ir.Field() | ir.Member() | ir.Index(sequence=ir.Field()) as left,
+                left=ir.Field() | ir.Member() | ir.Index(sequence=ir.Field() | ir.Member()) as left,
                 right=ir.Number(value=int(value)) | ir.Constant(value=value),
             ) if check.guard is None:
                 one = left.sequence if isinstance(left, ir.Index) else left

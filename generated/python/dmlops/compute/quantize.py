@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import elements as f
 from .. import enums
-from ..definition import Defined, Evaluation, entry, quotient
+from ..definition import Defined, Evaluation, entry, larger, quotient
 
 
 def define(e: Evaluation, desc: Any) -> None:
@@ -17,7 +17,7 @@ def define(e: Evaluation, desc: Any) -> None:
 
     def blocks() -> Any:
         return tuple(
-            quotient(entry(desc.InputTensor.Sizes, d), entry(desc.QuantizationTensors[0].Sizes, d))
+            larger(quotient(entry(desc.InputTensor.Sizes, d), entry(desc.QuantizationTensors[0].Sizes, d)), 1)
             for d in range(desc.InputTensor.DimensionCount)
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, choose, entry, quotient, remainder, smaller
+from ..definition import Defined, Evaluation, choose, entry, larger, quotient, remainder, smaller
 
 
 def define(e: Evaluation, desc: Any) -> None:
@@ -31,7 +31,7 @@ def define(e: Evaluation, desc: Any) -> None:
 
     def step() -> Any:
         return tuple(
-            smaller(f.absolute(entry(desc.InputWindowStrides, d)), entry(desc.InputWindowSizes, d))
+            larger(smaller(f.absolute(entry(desc.InputWindowStrides, d)), entry(desc.InputWindowSizes, d)), 1)
             for d in range(desc.OutputGradientTensor.DimensionCount)
         )
 

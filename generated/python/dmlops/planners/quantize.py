@@ -41,7 +41,7 @@ def inputs(desc: Any, index: int) -> Definition:
         lists=[
             limited(
                 tuple(
-                    quotient(input_sizes[d], entry(desc.QuantizationTensors[0].Sizes, d))
+                    max(quotient(input_sizes[d], entry(desc.QuantizationTensors[0].Sizes, d)), 1)
                     for d in range(len(input_sizes))
                 )
             )

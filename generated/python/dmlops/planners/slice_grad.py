@@ -42,7 +42,7 @@ def inputs(desc: Any, index: int) -> Definition:
             ),
             limited(
                 tuple(
-                    min(abs(entry(desc.InputWindowStrides, d)), entry(desc.InputWindowSizes, d))
+                    max(min(abs(entry(desc.InputWindowStrides, d)), entry(desc.InputWindowSizes, d)), 1)
                     for d in range(output_gradient_dimension_count)
                 )
             ),

@@ -175,10 +175,12 @@ class ShaderPrinter(LoopPrinter):
                 text = f"Wide{function}({self._widened(left)}, {self._widened(right)})"
                 return text if is_wide else f"(int){text}", ATOM
             given = f"{self.deciding(left)}, {self.deciding(right)}"
+            if self._bounds.value(right)[0] < 1:
+                return f"{function}({given})", ATOM
             if isinstance(right, ir.Index) and is_constant(right.sequence):
                 reciprocal = self._entry_of(self.constants.reciprocals(right.sequence), right.index)
                 return f"{function}By({given}, {reciprocal})", ATOM
-            if is_constant(right) and self._bounds.value(right)[0] >= 1:
+            if is_constant(right):
                 return f"{function}By({given}, 2 * {self.constants.reciprocal(right).name})", ATOM
             return f"{function}({given})", ATOM
         if op in ("<<", ">>"):
