@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import product_cases
 import test_attention as attention
-import test_gpu_resampling as resampling
 import test_schedules_contraction as contraction
-import test_schedules_sliding as sliding
-import test_schedules_sums as sums
+import test_schedules_plans as others
 from c_plans import Library, expected
 from dmlops import gpu
 from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
-from product_cases import byte_product, convolution, of_many_images, product, random_products
+from product_cases import F, H, byte_product, convolution, of_many_images, product
+from random_shapes import described
 from recurrent_networks import made, network
 from spirv_modules import declared_memory, group_memory, instructions, validate
 from tensors import of
@@ -74,57 +72,48 @@ def networks(kind: str, *sizes: tuple[int, int]) -> list[Any]:
     return [made(network("LSTM", batch, units, units, data_type=kind), "LSTM") for batch, units in sizes]
 
 
-def of_more_images(cases: Mapping[str, Any]) -> list[Any]:
-    """The convolutions among them, of many images."""
-    return [of_many_images(desc) for desc in cases.values() if desc.OPERATOR == "CONVOLUTION"]
+def drawn(many: int, *families: str) -> list[Any]:
+    return [described(family, seed) for family in families for seed in range(many)]
 
 
-OF_BYTES = [
-    *product_cases.BYTES.values(),
-    *(one for kind in ("products", "convolutions") for one, _ in random_products(f"integer_{kind}", 24)),
-]
-LARGE = sliding.channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
+LARGE = others.channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
 MANY = byte_product(of("INT8", 4096, 64), of("UINT8", 64, 4096), "aB")
-CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
-    "attention": (attentions(), (NO_CAPABILITIES, HALVES)),
+READ = [make(kind) for _, _, make in contraction.READ for kind in (F, H)]
+CASES: dict[str, tuple[Callable[[], list[Any]], tuple[Capability, ...]]] = {
+    "attention": (attentions, (NO_CAPABILITIES, HALVES)),
     "bytes": (
-        [*OF_BYTES, MANY],
+        lambda: [*drawn(100, "integer_products", "integer_convolutions"), MANY],
         (NO_CAPABILITIES, BYTES, DOTS, BYTES | DOTS),
     ),
     "contraction": (
-        [
+        lambda: [
+            *drawn(100, "products", "convolutions"),
             *(one for _, one in contraction.PLANNED),
-            *contraction.CASES.values(),
-            *of_more_images(contraction.CASES),
-        ],
-        (NO_CAPABILITIES, HALVES),
-    ),
-    "cooperative matrices": (
-        [
-            *contraction.COOPERATIVE_CASES.values(),
-            *of_more_images(contraction.COOPERATIVE_CASES),
+            *(*READ, *contraction.SKINNY, *contraction.FEW),
+            *(of_many_images(one) for one in READ if one.OPERATOR == "CONVOLUTION"),
             *products("FLOAT16", *((size, size, size) for size in (1024, 2048, 4096))),
         ],
         (NO_CAPABILITIES, HALVES),
     ),
-    "resampling": ([*resampling.CASES.values(), resampling.regions("MAX", 5, 7)[0]], (NO_CAPABILITIES,)),
-    "sliding": (
-        [LARGE, *(desc for desc, _ in sliding.SLIDES.values())],
-        (NO_CAPABILITIES,),
-    ),
-    "sums": (
-        [
-            *sums.CASES.values(),
-            *networks("FLOAT32", *((batch, units) for batch in (1, 32, 100) for units in (512, 1024))),
+    "images": (
+        lambda: [
+            *drawn(100, "resampling", "rescaled", "regions", "windows"),
+            LARGE,
+            *(one for _, one in others.SLIDES),
         ],
         (NO_CAPABILITIES,),
     ),
-    "sums of halves": (
-        [
-            *sums.HALVES.values(),
+    "networks": (
+        lambda: [
+            *drawn(100, "recurrent"),
+            *networks("FLOAT32", *((batch, units) for batch in (1, 32, 100) for units in (512, 1024))),
             *networks("FLOAT16", (32, 256), (32, 512), (32, 1024), (300, 512), (2000, 1024)),
         ],
-        (HALVES,),
+        (NO_CAPABILITIES, HALVES),
+    ),
+    "rows": (
+        lambda: [*drawn(100, "normalizations", "reductions"), *(one for _, one in others.ROWS)],
+        (NO_CAPABILITIES,),
     ),
 }
 
@@ -137,7 +126,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 @pytest.mark.parametrize("name", CASES)
 def test_c_plans_the_same(name: str, library: Library) -> None:
     some, capabilities = CASES[name]
-    for desc in some:
+    for desc in some():
         for one in capabilities:
             assert library.plan(desc, one) == expected(desc, one), desc
 
@@ -250,11 +239,17 @@ def test_groups_have_no_more_threads_and_memory_than_devices(
 
 
 NETWORKS = networks("FLOAT16", (12, 64), (32, 512), (32, 1024), (300, 512), (2000, 1024))
-VALID = {
-    **{f"bytes {number}": (desc, BYTES | DOTS) for number, desc in enumerate(OF_BYTES)},
-    **{f"halves: {name}": (desc, HALVES) for name, desc in contraction.COOPERATIVE_CASES.items()},
-    **{str(sizes): (attention.attention("FLOAT16", sizes), HALVES) for sizes in attention.SIZES["matrices"]},
-    **{f"LSTM {number}": (desc, HALVES) for number, desc in enumerate(NETWORKS)},
+VALID: dict[str, tuple[Callable[[], list[Any]], Capability]] = {
+    "bytes": (lambda: drawn(24, "integer_products", "integer_convolutions"), BYTES | DOTS),
+    "halves": (lambda: [*READ, *drawn(24, "products", "convolutions")], HALVES),
+    "attention": (
+        lambda: [attention.attention("FLOAT16", sizes) for sizes in attention.SIZES["matrices"]],
+        HALVES,
+    ),
+    "networks": (
+        lambda: networks("FLOAT16", (12, 64), (32, 512), (32, 1024), (300, 512), (2000, 1024)),
+        HALVES,
+    ),
 }
 CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 64, 65, 4433, 5345, 6018, 6019, 6022}
 MEMORY_MODEL = 14
@@ -263,13 +258,17 @@ MEMORY_MODEL = 14
 @pytest.mark.parametrize("name", VALID)
 def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """Modules with cooperative matrices use Vulkan's memory model; only they need its features."""
-    desc, capabilities = VALID[name]
-    dispatches = {repr(one.defines): one for one in gpu.plan(desc, capabilities).dispatches}.values()
-    for one in dispatches:
-        code = compiler.compile(gpu.shader(one.shader or desc.OPERATOR), one.defines)
+    some, capabilities = VALID[name]
+    shaders = {
+        (one.shader or desc.OPERATOR, *one.defines.items()): one.defines
+        for desc in some()
+        for one in gpu.plan(desc, capabilities).dispatches
+    }
+    for (shader, *_), defines in shaders.items():
+        code = compiler.compile(gpu.shader(shader), defines)
         validate(code, tmp_path, name)
         parsed = list(instructions(code))
-        has_matrices = "COOPERATIVE_MATRIX" in one.defines
+        has_matrices = "COOPERATIVE_MATRIX" in defines
         assert {operands[0] for opcode, operands in parsed if opcode == 17} <= CAPABILITIES
         (model,) = (operands[1] for opcode, operands in parsed if opcode == MEMORY_MODEL)
         assert model == (3 if has_matrices else 1)

@@ -1,56 +1,39 @@
-"""Contractions of two tensors: the passes that compute them, and results for all tiles and layouts."""
+"""Contractions of two tensors: the passes that compute them, how factors are read, and numbers that are
+hard. For other results see `test_schedules_drawn.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dmlops import gpu, make
-from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import (
-    contraction,
-    convolutions,
-    gemm_view,
-    implicit_gemm,
-    tile_cost,
-)
+from dmlops.gpu import compiler, shader
+from dmlops.gpu.plans import contraction, convolutions, gemm_view, implicit_gemm, tile_cost
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
-from gpu_results import COOPERATIVE, apart, check_cooperative, check_results, inputs_of
+from gpu_results import COOPERATIVE, check_cooperative, check_results, inputs_of
 from product_cases import (
-    BYTES,
-    FEW,
     POINT,
-    ROWS,
-    SKINNY,
     F,
     H,
     S,
     U,
     byte_convolution,
     byte_product,
+    channels_last,
     convolution,
     of_many_images,
-    phases,
     product,
-    products,
-    random_products,
     spread,
-    windows,
 )
-from random_shapes.data import data
-from spirv_modules import declared_memory
 from tensors import of
 
 __all__ = ["device"]
 
 DOTS = Capability.DOT_PRODUCTS
-MANY = 16  # random descriptions of a family
 
 
 @pytest.fixture(autouse=True)
@@ -60,34 +43,6 @@ def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convolutions, "SLIDING_PRODUCTS", 0)
 
 
-@pytest.fixture
-def unsigned_remainders(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vulkan leaves remainders of negative numbers undefined: here they are what they would be of numbers
-    without a sign."""
-    compiled = compiler.compile
-
-    def changed(*given: Any) -> bytes:
-        words = memoryview(bytearray(compiled(*given))).cast("I")
-        at = 5  # behind the header
-        while at < len(words):
-            size, instruction = divmod(words[at], 1 << 16)
-            if instruction == 138:  # OpSRem, in place of which comes OpUMod
-                words[at] -= 1
-            at += size
-        return words.tobytes()
-
-    monkeypatch.setattr(compiler, "compile", changed)
-    monkeypatch.setattr(gpu, "_byte_code", gpu._byte_code.__wrapped__)  # which remembers nothing
-
-
-PRODUCTS, WINDOWS, SPREAD = products("FLOAT32"), windows("FLOAT32"), phases("FLOAT32")
-HALVES = {
-    f"halves, {name}": (products("FLOAT16") | windows("FLOAT16") | phases("FLOAT16"))[name]
-    for name in (
-        "with gaps", "one matrix for all", "few channels, mirrored", "channels last, all",
-        "backward, few channels, mirrored",
-    )
-}  # fmt: skip
 FUNCTIONS = {
     "sigmoid": make.activation_sigmoid(), "elu": make.activation_elu(Alpha=0.5),
     "softplus": make.activation_softplus(Steepness=1.0),
@@ -97,21 +52,13 @@ PRECISE = {  # functions with sums that compilers must not evaluate in another o
     for name, one in FUNCTIONS.items()
     for what, desc in {
         "tiles": product(F(20, 24), F(24, 70), None, "NN", one),
-        "parts": product(F(20, 1040), F(1040, 20), None, "NN", one),
+        "parts": product(F(21, 2055), F(2055, 72), None, "NN", one),
         "few rows": product(F(3, 64), F(64, 68), None, "NN", one),
         "a window": convolution(F(2, 16, 9, 10), F(20, 16, 3, 3), FusedActivation=one),
     }.items()
 }
-CASES = PRODUCTS | WINDOWS | SPREAD | HALVES | FEW | SKINNY | PRECISE
-COOPERATIVE_CASES = products("FLOAT16") | windows("FLOAT16") | phases("FLOAT16") | ROWS
 BYTE_PRODUCT = byte_product(U(132, 100), S(100, 260), "ab")
 BYTE_WINDOW = byte_convolution(U(2, 16, 9, 10), S(20, 16, 3, 3), "If")
-
-
-def case(name: str) -> tuple[Any, Capability]:
-    """A description, and the capabilities that a device has where `matrices: ` precedes its name."""
-    way, _, own = name.rpartition(": ")
-    return (COOPERATIVE_CASES[own], COOPERATIVE) if way else (CASES[own], NO_CAPABILITIES)
 
 
 # Plans.
@@ -152,86 +99,156 @@ PLANNED = [
 ]  # fmt: skip
 
 
+SKINNY = [  # of at most four rows, or columns, which are then transposed: a pass of their own
+    product(H(2, 67), H(67, 136), H(2, 136)),
+    product(F(3, 68), F(131, 68), F(3, 131), "NT"),
+    product(H(4, 72), H(131, 72), None, "NT"),
+    product(F(1, 1), F(1, 4100), None),
+    product(F(131, 68), F(68, 1), F(131, 1)),
+    product(H(66, 88), H(66, 3), None, "TN"),
+]
+FEW = [  # rows, or columns: windows slide
+    convolution(H(2, 8, 12, 13), H(8, 1, 3, 3), GroupCount=8),
+    spread(F(1, 64, 9, 9), F(64, 3, 4, 4), Strides=2),
+]
+ENOUGH = [convolution(F(2, 32, 9, 31), F(40, 32, 3, 3)), spread(F(2, 32, 9, 7), F(32, 20, 4, 4), Strides=2)]
+
+
 def test_which_passes_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weights of windows are packed; cooperative matrices change no passes of skinny matrices. What is in
-    parts takes a pass more; for others, that depends on the cost model."""
+    """Weights of windows are packed; cooperative matrices change no passes of skinny matrices."""
     for found, desc in PLANNED:
+        assert [one for one in desc.validate("6.4") if not one.advice] == []
         assert passes(desc) == found, desc
-    for name, desc in (CASES | COOPERATIVE_CASES | BYTES).items():
-        assert [one for one in desc.validate("6.4") if not one.advice] == [], name
-    for name, desc in (PRODUCTS | WINDOWS | SPREAD | FEW).items():
-        taps = max(desc.FilterTensor.Sizes[2:]) if hasattr(desc, "FilterTensor") else 1
-        packs = name in SPREAD or taps > 1 or name.endswith("pixels, padded")
-        found = passes(desc)
-        assert [one for one in found if one != 3] == ([1] if name in FEW else [4, 2] if packs else [2]), name
-        assert 3 in found or "in parts" not in name, name
-    for name, desc in SKINNY.items():
-        assert passes(desc) == [4] and gpu.plan(desc, COOPERATIVE) == gpu.plan(desc), name
-        assert ("TRANSPOSED" in multiplying(desc)) == ("column" in name)
+    for desc in SKINNY:
+        assert passes(desc) == [4] and gpu.plan(desc, COOPERATIVE) == gpu.plan(desc), desc
+        assert multiplying(desc).get("TRANSPOSED", 0) == (desc.OutputTensor.Sizes[0] > 4)
     small = PLANNED[14][1]
     monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 0)
     assert passes(small)[0] == 2
 
 
 def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [passes(desc)[:2] for desc in (*FEW, *ENOUGH)] == [[1], [1], [4, 2], [4, 2]]
     monkeypatch.undo()
-    for name, desc in (WINDOWS | SPREAD | FEW | {"of bytes": BYTE_WINDOW}).items():
-        assert passes(desc) == [1], name
-        assert name == "of bytes" or (passes(of_many_images(desc)) == [1]) == (name in FEW), name
+    assert [passes(desc) for desc in (*FEW, *ENOUGH, BYTE_WINDOW)] == [[1]] * 5
+    assert [passes(of_many_images(desc)) for desc in (*FEW, *ENOUGH)] == [[1], [1], [4, 2], [4, 2]]
     point = convolution(H(1, 64, 9, 9), H(64, 64, 1, 1), **POINT)
     assert passes(point) == [1]
     assert passes(point, COOPERATIVE) == [2] and "COOPERATIVE_MATRIX" in multiplying(point, COOPERATIVE)
 
 
 def test_what_is_for_cooperative_matrices() -> None:
-    """Halves with enough to do, and bytes; plans for devices that have none have none."""
-    for name, desc in (COOPERATIVE_CASES | {"bytes": BYTE_PRODUCT, "a window": BYTE_WINDOW}).items():
-        made = multiplying(desc, COOPERATIVE)
-        assert "COOPERATIVE_MATRIX" in made and "COOPERATIVE_MATRIX" not in multiplying(desc), name
-        assert made.get("SPLIT_K", 0) or "in parts" not in name, name
-    for desc in (
-        product(F(70, 40), F(40, 136), None), product(H(1, 4096), H(4096, 64), None),
-        product(H(7, 8), H(8, 8), None), convolution(H(2, 8, 12, 13), H(8, 1, 3, 3), GroupCount=8),
-    ):  # fmt: skip
-        assert gpu.plan(desc, COOPERATIVE) == gpu.plan(desc), desc
-
-
-def test_batches_of_small_matrices_have_small_tiles() -> None:
-    """Cooperative matrices are too large for those of up to 32."""
+    """Halves with enough to do, and bytes, if a device has them; of small matrices only those above 32."""
+    fitting = [BYTE_PRODUCT, BYTE_WINDOW, *(make(H) for _, _, make in READ)]
+    others = [product(F(70, 40), F(40, 136), None), product(H(1, 4096), H(4096, 64), None)]
+    others += [product(H(7, 8), H(8, 8), None), FEW[0]]
     for rows, depth, columns in ((8, 8, 8), (16, 64, 16), (24, 24, 24), (4, 32, 32), (32, 32, 32)):
         made = multiplying(product(F(512, rows, depth), F(512, depth, columns), None))
         assert int(made["TILE_ROWS"]) <= max(rows, 16) * 4 / 3 and made["TILE_COLUMNS"] == 32
-        made = multiplying(product(H(512, rows, depth), H(512, depth, columns), None), COOPERATIVE)
-        assert ("COOPERATIVE_MATRIX" in made) == (max(rows, depth, columns) > 32)
+        one = product(H(512, rows, depth), H(512, depth, columns), None)
+        (fitting if depth > 32 else others).append(one)
+    assert all("COOPERATIVE_MATRIX" in multiplying(desc, COOPERATIVE) for desc in fitting)
+    assert not any("COOPERATIVE_MATRIX" in multiplying(desc) for desc in fitting)
+    assert all(gpu.plan(desc, COOPERATIVE) == gpu.plan(desc) for desc in others)
 
 
-READ = {  # vectors of elements, along k or not
-    "matrices: with C": {"LEFT_VECTOR": 8, "LEFT_ALONG": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0},
-    "matrices: both turned": {"LEFT_VECTOR": 8, "LEFT_ALONG": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 1},
-    "matrices: odd sizes": {"LEFT_VECTOR": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1},
-    "matrices: in twos": {"LEFT_VECTOR": 2, "RIGHT_VECTOR": 2},
-    "matrices: whole places": {"PACKED": 1, "TILE_DEPTH": 16, "TAP_PRODUCTS": 16, "RIGHT_VECTOR": 1},
-    "matrices: few channels, mirrored": {"PACKED": 1, "TILE_DEPTH": 32, "TAP_PRODUCTS": 1},
-    "matrices: pixels": {"PACKED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0},
-    "matrices: pixels, odd": {"PACKED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1},
-    "matrices: pixels, in fours, groups": {"TAP_PRODUCTS": 4, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0},
-    "matrices: pixels, rows apart": {"PACKED": 0, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0},
-    "matrices: pixels, rows overlap": {"PACKED": 0, "RIGHT_VECTOR": 2, "RIGHT_ALONG": 0},
-    "matrices: pixels, in twos": {"PACKED": 0, "RIGHT_VECTOR": 2, "RIGHT_ALONG": 0},
-    "matrices: channels last, few channels": {"TAP_PRODUCTS": 4, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 1},
-    "matrices: backward, side by side": {"PHASED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0},
-    "matrices: backward, side by side, cut": {"PHASED": 1, "RIGHT_VECTOR": 1},
-    "matrices: backward, in twos": {"PHASED": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1},
-    "backward, side by side": {"PHASED": 1, "RIGHT_VECTOR": 4},
-    "backward, side by side, cut": {"PHASED": 1, "RIGHT_VECTOR": 1},
-    "backward, in twos": {"PHASED": 1, "PACKED": 1, "RIGHT_VECTOR": 1},
-}
+PIXEL = partial(convolution, **POINT)
+READ: list[tuple[str, str, Any]] = [  # halves by cooperative matrices, and floats
+    ("8k 8 4", "4k 4 4", lambda t: product(t(70, 40), t(40, 136), t(70, 136))),
+    ("8 8k 4", "4 4k 4", lambda t: product(t(2, 40, 72), t(2, 136, 40), None, "TT")),
+    ("1k 1 1", "1k 1 1", lambda t: product(t(2, 37, 41), t(2, 41, 131), t(2, 37, 131))),
+    ("2 2k 1", "2 2k 1", lambda t: product(t(34, 38), t(130, 34), None, "TT")),
+    ("3x16 8k 1k 1 packed", "1x16 4k 1 1 packed", lambda t: convolution(t(2, 32, 9, 31), t(40, 32, 3, 3))),
+    (
+        "1x1 8k 1k 1 packed", "1x1 4k 1 1 packed",
+        lambda t: convolution(t(1, 3, 21, 19), t(24, 3, 5, 7), Mode="CONVOLUTION", Strides=2, StartPadding=3),
+    ),
+    ("1x32 8k 8 4", "1x32 4k 4 4", lambda t: PIXEL(t(2, 32, 8, 8), t(136, 32, 1, 1))),
+    ("1x32 8k 1k 1", "1x32 4k 1 1", lambda t: PIXEL(t(2, 32, 7, 7), t(48, 32, 1, 1))),
+    ("1x4 8k 4 4 packed", "1x4 4k 4 4", lambda t: PIXEL(t(3, 40, 2, 6), t(48, 20, 1, 1), GroupCount=2)),
+    ("1x32 8k 2 1", "1x32 4k 2 1", lambda t: PIXEL(t(3, 32, 7, 6), t(48, 32, 1, 1))),
+    *(  # Rows of images are apart, or overlap.
+        (f"1x32 8k {vector} 4", f"1x32 4k {vector} 4", lambda t, row=row: PIXEL(
+            t(2, 32, 5, 8, strides=(2000, 60, row, 1)), t(48, 32, 1, 1)
+        ))
+        for row, vector in ((12, 4), (6, 2))
+    ),
+    (
+        "1x32 8k 1k 1 packed", "1x16 4k 1 1 packed",
+        lambda t: convolution(t(2, 32, 9, 10), t(40, 32, 3, 3), Strides=2),
+    ),
+    (
+        "1x2 8k 2k 4 packed down", "1x2 4k 2k 1 packed",
+        lambda t: channels_last(convolution(t(1, 12, 8, 9), t(24, 6, 3, 3), GroupCount=2)),
+    ),
+    (
+        "1x4 8k 4k 4 packed down", "1x4 4k 4k 4 packed down",
+        lambda t: channels_last(convolution(t(2, 4, 9, 10), t(40, 4, 3, 3))),
+    ),
+    (
+        "1x16 8k 8 1 packed phases", "1x16 4k 4 1 packed phases",
+        lambda t: spread(t(2, 32, 8, 6), t(32, 10, 2, 4), Strides=[2, 4], GroupCount=2, **POINT),
+    ),
+    (
+        "1x32 8k 1k 1 packed phases", "1x32 4k 1 1 packed phases",
+        lambda t: spread(t(2, 32, 8, 8), t(32, 20, 2, 2), Strides=2, StartPadding=0),
+    ),
+    *(
+        ("1x32 8k 1k 1 packed phases", "1x16 4k 1 1 packed phases", lambda t, size=size: spread(
+            t(2, 32, 9, 7), t(32, 20, size, size), Strides=2
+        ))
+        for size in (3, 4)
+    ),
+]  # fmt: skip
+MARKS = {"PACKED": "packed", "PHASED": "phases", "OUTPUT_DOWN": "down"}
 
 
-def test_how_factors_are_read() -> None:
-    for name, wanted in READ.items():
-        made = multiplying(*case(name))
-        assert {macro: made.get(macro, 0) for macro in wanted} == wanted, name
+def reading(made: dict[str, Any]) -> str:
+    """The taps of a window that a tile holds and the products of each; the adjacent elements of the left
+    factor, the right one and the output, `k` if they are along k; and marks."""
+    taps = [f"{made['TAPS_AT_ONCE']}x{made['TAP_PRODUCTS']}"] if "TAPS_AT_ONCE" in made else []
+    along = {tensor: "k" if made.get(f"{tensor}_ALONG") else "" for tensor in ("LEFT", "RIGHT", "OUTPUT")}
+    vectors = [f"{made[f'{tensor}_VECTOR']}{k}" for tensor, k in along.items()]
+    return " ".join([*taps, *vectors, *(mark for macro, mark in MARKS.items() if made.get(macro))])
+
+
+@pytest.mark.parametrize("number", range(len(READ)))
+def test_how_factors_are_read(number: int, device: Any) -> None:
+    """What is outside takes no part even beside infinity."""
+    halves, floats, make = READ[number]
+    assert reading(multiplying(make(H), COOPERATIVE)) == halves
+    assert reading(multiplying(make(F))) == floats
+    for desc, check in ((make(H), check_cooperative), (make(F), check_results)):
+        weights = "BTensor" if desc.OPERATOR == "GEMM" else "FilterTensor"
+        for special in ({}, {weights: np.inf}):
+            check(device, desc, inputs_of(desc, 0.02, **special))
+
+
+SEVERAL_TAPS = [  # of a row, which tiles of cooperative matrices hold at once
+    convolution(H(2, 32, 7, 20, strides=(5000, 150, 21, 1)), H(40, 16, 3, 3), Dilations=[1, 2], GroupCount=2),
+    convolution(H(1, 16, 3, 40), H(24, 16, 1, 3), Dilations=8, StartPadding=[0, 8], EndPadding=[0, 8]),
+    convolution(H(1, 16, 6, 19), H(20, 16, 2, 3), Strides=[2, 1], StartPadding=[1, 0], EndPadding=[0, 3]),
+    convolution(H(3, 16, 4, 23), H(20, 16, 1, 2), StartPadding=[0, 4], EndPadding=0),
+    convolution(H(1, 16, 3, 4, 17), H(20, 16, 2, 3, 3), Mode="CONVOLUTION"),
+    channels_last(convolution(H(1, 128, 6, 31), H(36, 128, 3, 3))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SEVERAL_TAPS)))
+def test_tiles_hold_several_taps_at_once(number: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each candidate some of the cases, in one part of k or two."""
+
+    def chosen(found: Any, tiles: Any, rates: Any, may_split: bool) -> Any:
+        tile = tiles[number % len(tiles)]
+        down, across = -(-found.rows // tile.rows), -(-found.columns // (tile.columns - found.reach))
+        split = tile_cost.split_into(1 + number % 2, found.depth, tile.depth * found.taps, down, across)
+        return tile_cost.Choice(tile, split, int(found.taps == 1))
+
+    desc = SEVERAL_TAPS[number]
+    monkeypatch.setattr(implicit_gemm, "choose_tile", chosen)
+    assert multiplying(desc, COOPERATIVE)["TAPS_AT_ONCE"] > 1
+    for special in ({}, {"FilterTensor": np.inf}):
+        check_cooperative(device, desc, inputs_of(desc, **special))
 
 
 @pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16"])
@@ -246,161 +263,33 @@ def test_projections_of_language_models_fill_a_large_gpu_at_once(data_type: str,
 
 def test_byte_code_for_direct3d() -> None:
     """Without a warning; it sums four products of bytes at once where it may."""
-    for name in ("4 rows, halves, B turned", "3 columns, halves, A turned"):
-        assert compiler.compile(shader("GEMM"), multiplying(SKINNY[name]), "dxil")
+    for desc in (SKINNY[2], SKINNY[5]):
+        assert compiler.compile(shader("GEMM"), multiplying(desc), "dxil")
     desc = BYTE_PRODUCT
     for capabilities in (NO_CAPABILITIES, DOTS):
         code = compiler.compile(shader(desc.OPERATOR), multiplying(desc, capabilities), "dxil")
         assert ("dot4AddPacked" in compiler.find().disassemble(code)) == (capabilities == DOTS)
 
 
-# Results.
+@pytest.mark.parametrize("name", PRECISE)
+def test_functions_are_precise(name: str, device: Any) -> None:
+    check_results(device, PRECISE[name], inputs_of(PRECISE[name]))
 
 
-def check(name: str, device: Any, **special: float) -> None:
-    desc, capabilities = case(name)
-    inputs = inputs_of(desc, 0.02, **special)
-    (check_cooperative if capabilities else check_results)(device, desc, inputs)
-
-
-@pytest.mark.usefixtures("unsigned_remainders")
-@pytest.mark.parametrize(
-    "name", [*CASES, *(f"matrices: {name}" for name in COOPERATIVE_CASES if name not in ROWS)]
-)
-def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
-    check(name, device)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "whole places", "few channels, mirrored", "pixels, padded", "backward, in ones",
-        "backward, in twos", "backward, without products", "2 rows, halves", "3 rows, B turned",
-        "3 columns, halves, A turned", "matrices: whole places", "matrices: few channels, mirrored",
-        "matrices: in parts", "matrices: backward, in twos",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_what_is_outside_takes_no_part_even_beside_infinity(name: str, value: float, device: Any) -> None:
-    for tensor in ("ATensor", "BTensor") if name in SKINNY else ("FilterTensor",):
-        check(name, device, **{tensor: value})
-
-
-def plans_of_all_tiles(
-    desc: Any, capabilities: Capability, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Work]:
-    """Plans with each candidate of the cost model."""
-    choose, before = tile_cost.choose_tile, 0  # so many candidates come before the one that is chosen
-
-    def chosen(found: Any, tiles: Any, rates: Any, may_split: bool) -> Any:
-        nonlocal before
-        place, before = before, before - len(tiles)
-        is_it = 0 <= place < len(tiles)
-        return choose(found, tiles[place:][:1] if is_it else tiles, rates, may_split)._replace(
-            time=0 if is_it else 1
-        )
-
-    for module in (contraction, implicit_gemm):
-        monkeypatch.setattr(module, "choose_tile", chosen)
-    for number in count():
-        before = number
-        work = gpu.plan(desc, capabilities)
-        if before >= 0:
-            return
-        yield work
-
-
-TILED = {  # with windows whose places, groups, borders and phases tiles meet
-    "floats": product(F(132, 20), F(20, 140), F(132, 140)),
-    "bytes": BYTE_PRODUCT,
-    "matrices: bytes": BYTE_PRODUCT,
-    "matrices: windows of bytes": BYTE_WINDOW,
-    "matrices: halves": product(H(140, 72), H(72, 300), H(140, 300)),
-    "matrices: turned": product(H(72, 140), H(300, 72), H(140, 300), "TT"),
-    **{name: (WINDOWS | SPREAD)[name] for name in ("in parts", "backward, in parts")},
-    **{f"matrices: {name}": COOPERATIVE_CASES[name] for name in (
-        "few channels, mirrored", "pixels, odd", "channels last, groups, activated", "backward, in twos",
-        "backward, groups, few channels", "backward, side by side", "backward, channels last, odd sizes",
-        "narrow", "no border, odd filters", "dilated, groups, with gaps", "in parts, channels last",
-        "taps far apart",
-    )},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", TILED)
-def test_all_tiles_give_the_same(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    desc, by_matrix = TILED[name], "matrices: " in name
-    inputs = data(desc, np.random.default_rng(4)) if "bytes" in name else inputs_of(desc)
-    works = list(plans_of_all_tiles(desc, COOPERATIVE if by_matrix else NO_CAPABILITIES, monkeypatch))
-    assert len(works) >= 4
-    for work in works:
-        (made,) = (one.defines for one in work.dispatches if "TILE_ROWS" in one.defines)
-        assert declared_memory(desc.OPERATOR, made) <= detection.GROUP_MEMORY
-        check_results(device, desc, inputs, work, apart(device) if by_matrix else shader)
-
-
-@pytest.mark.parametrize("number", range(len(ROWS)))
-def test_tiles_hold_several_taps_at_once(number: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the last candidates, each of them with some of the cases."""
-    desc = [*ROWS.values()][number]
-    last = len(implicit_gemm.row_tiles(1))
-    work = list(plans_of_all_tiles(desc, COOPERATIVE, monkeypatch))[-1 - number % last]
-    assert work.dispatches[1].defines["TAPS_AT_ONCE"] > 1
-    check_results(device, desc, inputs_of(desc, FilterTensor=np.inf), work, apart(device))
-    check_results(device, desc, inputs_of(desc), work, apart(device))
-
-
-# Of skinny matrices.
-
-
-@pytest.mark.parametrize("vectors", [2, 8])
-def test_other_numbers_of_vectors_do_so_too(
-    vectors: int, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("vectors", [2, 4, 8])
+def test_any_number_of_vectors(vectors: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of skinny matrices, each thread of which has so many in flight."""
     monkeypatch.setattr(contraction, "SKINNY_VECTORS", vectors)
     monkeypatch.setattr(contraction, "SKINNY_MOST_THREADS", 256)
-    for name in ("2 rows, halves", "4 rows, halves, B turned"):
-        check(name, device)
+    for desc in SKINNY:
+        for special in ({}, {"ATensor": np.inf}, {"BTensor": np.nan}):
+            check_results(device, desc, inputs_of(desc, 0.02, **special))
 
 
 def test_subnormal_halves_count(device: Any) -> None:
     desc = product(H(1, 64), H(64, 64), None)
     inputs = {"ATensor": np.ones((1, 64), np.float16), "BTensor": np.full((64, 64), 2.0**-24, np.float16)}
     check_results(device, desc, inputs, exact=True)
-
-
-# Of bytes, with zero points.
-
-
-def check_bytes(desc: Any, arrays: Any, device: Any) -> None:
-    """Tiles, if it gets them, cooperative matrices and sums of four products at once equal the definition in
-    every bit, also of floats."""
-    found = check_results(device, desc, arrays)["OutputTensor"].tobytes()
-    works = [(gpu.plan(desc, COOPERATIVE), apart(device))]
-    if DOTS in device.capabilities:
-        works += [(gpu.plan(desc, DOTS), shader)]
-    with pytest.MonkeyPatch.context() as changed:
-        changed.setattr(gemm_view, "TILE_PRODUCTS", 2**40)
-        works += [(gpu.plan(desc), shader)]
-    for work, text_of in works:
-        same = run_in_guard_zones(device, desc, arrays, work, text_of)["OutputTensor"]
-        assert same.tobytes() == found, desc
-
-
-@pytest.mark.parametrize("name", BYTES)
-def test_products_of_bytes_equal_those_of_the_definition(name: str, device: Any) -> None:
-    desc = BYTES[name]
-    assert ("in parts" in name) == ("SPLIT_K" in multiplying(desc))
-    check_bytes(desc, data(desc, np.random.default_rng(4)), device)
-
-
-@pytest.mark.parametrize("family", ["integer_products", "integer_convolutions"])
-def test_random_products_of_bytes_do_so_too(family: str, device: Any) -> None:
-    by_tiles = 0
-    for desc, arrays in random_products(family, MANY):
-        by_tiles += any("TILE_ROWS" in one.defines for one in gpu.plan(desc).dispatches)
-        check_bytes(desc, arrays, device)
-    assert by_tiles >= MANY / 4
 
 
 def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

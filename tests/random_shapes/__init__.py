@@ -12,7 +12,7 @@ from dmlops import Description, InvalidDescription, TensorDesc
 from random_shapes.data import data
 from random_shapes.draw import Draw
 from random_shapes.elements import activations, elements
-from random_shapes.images import regions, resampling, windows
+from random_shapes.images import regions, resampling, rescaled, windows
 from random_shapes.indices import generators, selections, tuples
 from random_shapes.moves import moves, spread
 from random_shapes.networks import attention, recurrent
@@ -25,7 +25,7 @@ FAMILIES: dict[str, Callable[[Draw], Description]] = {
     for one in (
         products, convolutions, integer_convolutions, integer_products, attention, recurrent, windows,
         resampling, regions, normalizations, reductions, moves, spread, tuples, selections, generators,
-        quantizing, elements, activations,
+        quantizing, elements, activations, rescaled,
     )
 }  # fmt: skip
 

@@ -131,6 +131,17 @@ def resampling(draw: Draw) -> Description:
     return make.resample2(small, OutputTensor=large, **members, **offsets, **rounding)
 
 
+def rescaled(draw: Draw) -> Description:
+    """Resampling by scales and offsets that do not follow from sizes."""
+    desc: Any = resampling(draw)
+    lists = [name for name in ("Scales", "InputPixelOffsets", "OutputPixelOffsets") if hasattr(desc, name)]
+    numbers = {"Scales": (1.0, 1.0, 0.0, 0.1, 1e-30, 1e30, draw.uniform(0.3, 3))}
+    others = (0.5, -0.5, 0.0, 2.5, -3.0)
+    return replace(desc, **{
+        name: [draw.choice(numbers.get(name, others)) for _ in getattr(desc, name)] for name in lists
+    })  # fmt: skip
+
+
 def regions(draw: Draw) -> Description:
     kind, count, channels = draw.choice(FLOATS), draw.size(17), draw.size(17)
     height, width = (draw.choice((1, 4, 7, 14, 20, 33)) for _ in "yx")
