@@ -85,14 +85,6 @@ struct State { REAL_VALUE deviations, squares, count, center; };
 [[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_VARIANCE_STORED> outputVarianceTensor : register(u2);
 [[vk::binding(7, 0)]] RWStructuredBuffer<State> scratch : register(u3);
 
-struct Activation
-{
-    int kind;  // operator type; 0 for none
-    float parameter0;
-    float parameter1;
-    int reserved;
-};
-
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -102,7 +94,7 @@ struct Dimension
 
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
-    Activation activations[ACTIVATION_COUNT];
+    int4 activations[ACTIVATION_COUNT];
     int product;
     float epsilon;
     uint rowCount, rowVectors;
@@ -414,79 +406,79 @@ void StoreOutputVariance(uint offset, OUTPUT_VARIANCE_VALUE value)
     outputVarianceTensor[offset] = (OUTPUT_VARIANCE_STORED)value;
 }
 
-// Applies fused activation `number` to a result
+// Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
+// its parameters, in the order of its members.
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
-    const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
+    const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
+    const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
 #if ACTIVATION_KINDS >> 0 & 1
-    if (activation.kind == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * Expm1(input);
+    if (activation.x == 35)  // ACTIVATION_ELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
-    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
-        return Saturate(activation.parameter0 * input + activation.parameter1);
+    if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+        return Saturate(parameter0 * input + parameter1);
 #endif
 #if ACTIVATION_KINDS >> 2 & 1
-    if (activation.kind == 38)  // ACTIVATION_IDENTITY
+    if (activation.x == 38)  // ACTIVATION_IDENTITY
         return input;
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
-    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * input;
+    if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
-    if (activation.kind == 40)  // ACTIVATION_LINEAR: Alpha, Beta
-        return activation.parameter0 * input + activation.parameter1;
+    if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+        return parameter0 * input + parameter1;
 #endif
 #if ACTIVATION_KINDS >> 5 & 1
-    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
-        return activation.parameter0 * Softplus(activation.parameter1 * input);
+    if (activation.x == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
+        return parameter0 * Softplus(parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
-    if (activation.kind == 44)  // ACTIVATION_RELU
+    if (activation.x == 44)  // ACTIVATION_RELU
         return Max(input, (REAL_VALUE)0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
-    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return activation.parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * Expm1(input));
+    if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
-    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
-        return activation.parameter0 * Tanh(activation.parameter1 * input);
+    if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+        return parameter0 * Tanh(parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
-    if (activation.kind == 47)  // ACTIVATION_SIGMOID
+    if (activation.x == 47)  // ACTIVATION_SIGMOID
         return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
-    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS: Steepness
-        return Quotient(Softplus(activation.parameter0 * input), activation.parameter0);
+    if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
+        return Quotient(Softplus(parameter0 * input), parameter0);
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
-    if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
+    if (activation.x == 50)  // ACTIVATION_SOFTSIGN
         return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
-    if (activation.kind == 51)  // ACTIVATION_TANH
+    if (activation.x == 51)  // ACTIVATION_TANH
         return Tanh(input);
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
-    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0.0f;
+    if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
-    if (activation.kind == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, activation.parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -activation.parameter0)
-            : (Below(input, -activation.parameter1) ? Scaled(input, (REAL_VALUE)1.0f, activation.parameter0)
-            : (REAL_VALUE)0.0f);
+    if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
-    if (activation.kind == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input
-            : activation.parameter0 * Expm1(Quotient(input, activation.parameter0));
+    if (activation.x == 128)  // ACTIVATION_CELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
-    if (activation.kind == 157)  // ACTIVATION_GELU
+    if (activation.x == 157)  // ACTIVATION_GELU
         return Gelu(input);
 #endif
     return input;

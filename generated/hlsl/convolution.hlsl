@@ -189,14 +189,6 @@ typedef uint ScratchBuffer;
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
-struct Activation
-{
-    int kind;  // operator type; 0 for none
-    float parameter0;
-    float parameter1;
-    int reserved;
-};
-
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -226,8 +218,7 @@ struct WindowAxis
     WindowAxis windowAxes[WINDOW_RANK];
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
-        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
-    Activation activations[ACTIVATION_COUNT];
+        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2], activations[ACTIVATION_COUNT];
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
@@ -241,8 +232,7 @@ struct WindowAxis
     WindowAxis windowAxes[WINDOW_RANK];
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
-        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
-    Activation activations[ACTIVATION_COUNT];
+        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2], activations[ACTIVATION_COUNT];
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -259,8 +249,7 @@ struct WindowAxis
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
-        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2];
-    Activation activations[ACTIVATION_COUNT];
+        window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2], activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -680,82 +669,82 @@ void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTP
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
 void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
-// Applies fused activation `number` to a result
+// Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
+// its parameters, in the order of its members.
 #if ACTIVATION_KINDS & 49281  // DXC drops `precise` from these where it unrolls loops around them
 [noinline]
 #endif
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
-    const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
+    const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
+    const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
 #if ACTIVATION_KINDS >> 0 & 1
-    if (activation.kind == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * Expm1(input);
+    if (activation.x == 35)  // ACTIVATION_ELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
-    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
-        return Saturate(activation.parameter0 * input + activation.parameter1);
+    if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+        return Saturate(parameter0 * input + parameter1);
 #endif
 #if ACTIVATION_KINDS >> 2 & 1
-    if (activation.kind == 38)  // ACTIVATION_IDENTITY
+    if (activation.x == 38)  // ACTIVATION_IDENTITY
         return input;
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
-    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * input;
+    if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
-    if (activation.kind == 40)  // ACTIVATION_LINEAR: Alpha, Beta
-        return activation.parameter0 * input + activation.parameter1;
+    if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+        return parameter0 * input + parameter1;
 #endif
 #if ACTIVATION_KINDS >> 5 & 1
-    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
-        return activation.parameter0 * Softplus(activation.parameter1 * input);
+    if (activation.x == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
+        return parameter0 * Softplus(parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
-    if (activation.kind == 44)  // ACTIVATION_RELU
+    if (activation.x == 44)  // ACTIVATION_RELU
         return Max(input, (REAL_VALUE)0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
-    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return activation.parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * Expm1(input));
+    if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
-    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
-        return activation.parameter0 * Tanh(activation.parameter1 * input);
+    if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+        return parameter0 * Tanh(parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
-    if (activation.kind == 47)  // ACTIVATION_SIGMOID
+    if (activation.x == 47)  // ACTIVATION_SIGMOID
         return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
-    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS: Steepness
-        return Quotient(Softplus(activation.parameter0 * input), activation.parameter0);
+    if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
+        return Quotient(Softplus(parameter0 * input), parameter0);
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
-    if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
+    if (activation.x == 50)  // ACTIVATION_SOFTSIGN
         return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
-    if (activation.kind == 51)  // ACTIVATION_TANH
+    if (activation.x == 51)  // ACTIVATION_TANH
         return Tanh(input);
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
-    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0.0f;
+    if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
-    if (activation.kind == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, activation.parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -activation.parameter0)
-            : (Below(input, -activation.parameter1) ? Scaled(input, (REAL_VALUE)1.0f, activation.parameter0)
-            : (REAL_VALUE)0.0f);
+    if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
-    if (activation.kind == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input
-            : activation.parameter0 * Expm1(Quotient(input, activation.parameter0));
+    if (activation.x == 128)  // ACTIVATION_CELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
-    if (activation.kind == 157)  // ACTIVATION_GELU
+    if (activation.x == 157)  // ACTIVATION_GELU
         return Gelu(input);
 #endif
     return input;

@@ -24,9 +24,10 @@
 //   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 or more
-//   ACTIVATION the type of the fused activation, 0 for none
 // For each tensor, X being A or B or OUTPUT:
 //   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16
+//   ACTIVATION_COUNT  fused activations, at least 1
+//   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -70,11 +71,10 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
+    int4 activations[ACTIVATION_COUNT];
     uint count;  // items
     uint groupColumns;  // thread groups along x
     uint aStep, bStep;
-    float activationParameter0, activationParameter1;
-    uint reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -402,49 +402,82 @@ float Tanh(float x)
 }
 #endif
 
-// Applies the fused activation; its parameters are constants, in the order of its members.
-REAL_VALUE Activate(REAL_VALUE input, int)
+// Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
+// its parameters, in the order of its members.
+REAL_VALUE Activate(REAL_VALUE input, int number)
 {
-#if ACTIVATION == 0
-    return input;
-#elif ACTIVATION == 35  // ACTIVATION_ELU: Alpha
-    return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activationParameter0 * Expm1(input);
-#elif ACTIVATION == 37  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
-    return Saturate(activationParameter0 * input + activationParameter1);
-#elif ACTIVATION == 38  // ACTIVATION_IDENTITY
-    return input;
-#elif ACTIVATION == 39  // ACTIVATION_LEAKY_RELU: Alpha
-    return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activationParameter0 * input;
-#elif ACTIVATION == 40  // ACTIVATION_LINEAR: Alpha, Beta
-    return activationParameter0 * input + activationParameter1;
-#elif ACTIVATION == 43  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
-    return activationParameter0 * Softplus(activationParameter1 * input);
-#elif ACTIVATION == 44  // ACTIVATION_RELU
-    return Max(input, (REAL_VALUE)0.0f);
-#elif ACTIVATION == 45  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-    return activationParameter1 * (Less((REAL_VALUE)0.0f, input) ? input : activationParameter0 * Expm1(input));
-#elif ACTIVATION == 46  // ACTIVATION_SCALED_TANH: Alpha, Beta
-    return activationParameter0 * Tanh(activationParameter1 * input);
-#elif ACTIVATION == 47  // ACTIVATION_SIGMOID
-    return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
-#elif ACTIVATION == 49  // ACTIVATION_SOFTPLUS: Steepness
-    return Quotient(Softplus(activationParameter0 * input), activationParameter0);
-#elif ACTIVATION == 50  // ACTIVATION_SOFTSIGN
-    return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
-#elif ACTIVATION == 51  // ACTIVATION_TANH
-    return Tanh(input);
-#elif ACTIVATION == 52  // ACTIVATION_THRESHOLDED_RELU: Alpha
-    return Less(activationParameter0, input) ? input : (REAL_VALUE)0.0f;
-#elif ACTIVATION == 90  // ACTIVATION_SHRINK: Bias, Threshold
-    return Above(input, activationParameter1) ? Scaled(input, (REAL_VALUE)1.0f, -activationParameter0)
-        : (Below(input, -activationParameter1) ? Scaled(input, (REAL_VALUE)1.0f, activationParameter0)
-        : (REAL_VALUE)0.0f);
-#elif ACTIVATION == 128  // ACTIVATION_CELU: Alpha
-    return LessOrEqual((REAL_VALUE)0.0f, input) ? input
-        : activationParameter0 * Expm1(Quotient(input, activationParameter0));
-#elif ACTIVATION == 157  // ACTIVATION_GELU
-    return Gelu(input);
+    const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
+    const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
+#if ACTIVATION_KINDS >> 0 & 1
+    if (activation.x == 35)  // ACTIVATION_ELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
+#if ACTIVATION_KINDS >> 1 & 1
+    if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+        return Saturate(parameter0 * input + parameter1);
+#endif
+#if ACTIVATION_KINDS >> 2 & 1
+    if (activation.x == 38)  // ACTIVATION_IDENTITY
+        return input;
+#endif
+#if ACTIVATION_KINDS >> 3 & 1
+    if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
+#endif
+#if ACTIVATION_KINDS >> 4 & 1
+    if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+        return parameter0 * input + parameter1;
+#endif
+#if ACTIVATION_KINDS >> 5 & 1
+    if (activation.x == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
+        return parameter0 * Softplus(parameter1 * input);
+#endif
+#if ACTIVATION_KINDS >> 6 & 1
+    if (activation.x == 44)  // ACTIVATION_RELU
+        return Max(input, (REAL_VALUE)0.0f);
+#endif
+#if ACTIVATION_KINDS >> 7 & 1
+    if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
+#endif
+#if ACTIVATION_KINDS >> 8 & 1
+    if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+        return parameter0 * Tanh(parameter1 * input);
+#endif
+#if ACTIVATION_KINDS >> 9 & 1
+    if (activation.x == 47)  // ACTIVATION_SIGMOID
+        return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
+#endif
+#if ACTIVATION_KINDS >> 10 & 1
+    if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
+        return Quotient(Softplus(parameter0 * input), parameter0);
+#endif
+#if ACTIVATION_KINDS >> 11 & 1
+    if (activation.x == 50)  // ACTIVATION_SOFTSIGN
+        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
+#endif
+#if ACTIVATION_KINDS >> 12 & 1
+    if (activation.x == 51)  // ACTIVATION_TANH
+        return Tanh(input);
+#endif
+#if ACTIVATION_KINDS >> 13 & 1
+    if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
+#endif
+#if ACTIVATION_KINDS >> 14 & 1
+    if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
+#endif
+#if ACTIVATION_KINDS >> 15 & 1
+    if (activation.x == 128)  // ACTIVATION_CELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
+#endif
+#if ACTIVATION_KINDS >> 16 & 1
+    if (activation.x == 157)  // ACTIVATION_GELU
+        return Gelu(input);
+#endif
+    return input;
 }
 
 struct Position

@@ -115,14 +115,6 @@ static float read0, read1, read2, read3, read4, read5, read6, total0, total1, to
 [[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_STORED> outputSingleTensor : register(u1);
 [[vk::binding(8, 0)]] RWStructuredBuffer<Scratch> scratch : register(u2);
 
-struct Activation
-{
-    int kind;  // operator type; 0 for none
-    float parameter0;
-    float parameter1;
-    int reserved;
-};
-
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -136,8 +128,7 @@ struct Dimension
         biasSizes[2], biasStrides[2], hiddenInitSizes[2], hiddenInitStrides[2], sequenceLengthsSizes[2],
         sequenceLengthsStrides[2], outputSequenceStrides[2], outputSingleStrides[2], number[2], number2[2],
         gateCount[2], sequenceLength2[2], keptInputProjectionSizes[2], keptUpdateSizes[2], keptResetSizes[2],
-        keptHiddenSizes[2];
-    Activation activations[ACTIVATION_COUNT];
+        keptHiddenSizes[2], activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -535,84 +526,84 @@ void WriteKeptUpdate(uint number, REAL_VALUE entry) { StoreReal(keptUpdateFirst,
 void WriteKeptReset(uint number, REAL_VALUE entry) { StoreReal(keptResetFirst, number, entry); }
 void WriteKeptHidden(uint number, REAL_VALUE entry) { StoreReal(keptHiddenFirst, number, entry); }
 
-// Applies fused activation `number` to a result
+// Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
+// its parameters, in the order of its members.
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
-    const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
+    const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
+    const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
 #if COOPERATIVE_MATRIX && (ACTIVATION_KINDS & ~(1 << 9 | 1 << 12)) == 0
     // tanh(x) = 2 sigmoid(2x) - 1: the absolute error is no more than floats near 1 have
-    const float scale = activation.kind == 51 ? 2.0f : 1.0f;
+    const float scale = activation.x == 51 ? 2.0f : 1.0f;
     return mad(scale, 1.0f / (1.0f + exp2(scale * -1.442695f * input)), 1.0f - scale);
 #endif
 #if ACTIVATION_KINDS >> 0 & 1
-    if (activation.kind == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * Expm1(input);
+    if (activation.x == 35)  // ACTIVATION_ELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
-    if (activation.kind == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
-        return Saturate(activation.parameter0 * input + activation.parameter1);
+    if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+        return Saturate(parameter0 * input + parameter1);
 #endif
 #if ACTIVATION_KINDS >> 2 & 1
-    if (activation.kind == 38)  // ACTIVATION_IDENTITY
+    if (activation.x == 38)  // ACTIVATION_IDENTITY
         return input;
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
-    if (activation.kind == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * input;
+    if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
-    if (activation.kind == 40)  // ACTIVATION_LINEAR: Alpha, Beta
-        return activation.parameter0 * input + activation.parameter1;
+    if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+        return parameter0 * input + parameter1;
 #endif
 #if ACTIVATION_KINDS >> 5 & 1
-    if (activation.kind == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
-        return activation.parameter0 * Softplus(activation.parameter1 * input);
+    if (activation.x == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
+        return parameter0 * Softplus(parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
-    if (activation.kind == 44)  // ACTIVATION_RELU
+    if (activation.x == 44)  // ACTIVATION_RELU
         return Max(input, (REAL_VALUE)0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
-    if (activation.kind == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return activation.parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : activation.parameter0 * Expm1(input));
+    if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
-    if (activation.kind == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
-        return activation.parameter0 * Tanh(activation.parameter1 * input);
+    if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+        return parameter0 * Tanh(parameter1 * input);
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
-    if (activation.kind == 47)  // ACTIVATION_SIGMOID
+    if (activation.x == 47)  // ACTIVATION_SIGMOID
         return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
-    if (activation.kind == 49)  // ACTIVATION_SOFTPLUS: Steepness
-        return Quotient(Softplus(activation.parameter0 * input), activation.parameter0);
+    if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
+        return Quotient(Softplus(parameter0 * input), parameter0);
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
-    if (activation.kind == 50)  // ACTIVATION_SOFTSIGN
+    if (activation.x == 50)  // ACTIVATION_SOFTSIGN
         return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
-    if (activation.kind == 51)  // ACTIVATION_TANH
+    if (activation.x == 51)  // ACTIVATION_TANH
         return Tanh(input);
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
-    if (activation.kind == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(activation.parameter0, input) ? input : (REAL_VALUE)0.0f;
+    if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
-    if (activation.kind == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, activation.parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -activation.parameter0)
-            : (Below(input, -activation.parameter1) ? Scaled(input, (REAL_VALUE)1.0f, activation.parameter0)
-            : (REAL_VALUE)0.0f);
+    if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
-    if (activation.kind == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input
-            : activation.parameter0 * Expm1(Quotient(input, activation.parameter0));
+    if (activation.x == 128)  // ACTIVATION_CELU: Alpha
+        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
-    if (activation.kind == 157)  // ACTIVATION_GELU
+    if (activation.x == 157)  // ACTIVATION_GELU
         return Gelu(input);
 #endif
     return input;

@@ -758,11 +758,6 @@ typedef struct dmlops_plan_Backend {
     dmlops_plan_Tile_12 tiles;
 } dmlops_plan_Backend;
 
-typedef struct dmlops_plan_Fused {
-    dmlops_plan_int_32 words;
-    int64_t kinds;
-} dmlops_plan_Fused;
-
 typedef struct dmlops_plan_Product {
     int is_cooperative;
     dmlops_plan_Choice chosen;
@@ -846,6 +841,7 @@ typedef struct dmlops_plan_Lookup_8 {
 } dmlops_plan_Lookup_8;
 
 typedef struct dmlops_plan_MapParams {
+    dmlops_plan_int_32 activations;
     int64_t count;
     int64_t groupColumns;
     dmlops_plan_int_64 elements;
@@ -1276,6 +1272,7 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
 
 DMLOPS_CALLED void dmlops_put_MapParams(
     dmlops_planning* planning, const dmlops_plan_MapParams* record) {
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
@@ -1550,7 +1547,7 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_32* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
@@ -1650,12 +1647,12 @@ DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t width,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one);
+    const dmlops_plan_MapPass* one, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars);
+    const dmlops_plan_MapPass* one, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, const dmlops_plan_Lookup_8* lookups, int64_t run,
-    const dmlops_plan_int_64* scalars, int64_t begin);
+    const dmlops_plan_CommonConstants* known, int64_t begin);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result);
 DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -3392,9 +3389,9 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
     return;
 }
 
-/* The words of fused activations, and a bit mask of their kinds. */
+/* Defines how many fused activations there are, and their kinds; returns them as words. */
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
+    const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_32* result) {
     dmlops_plan_int_32 words;
     words.count = 0;
     int64_t kinds = 0;
@@ -3418,11 +3415,14 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
         DMLOPS_APPEND(planning, &words, activation->parameter1);
         DMLOPS_APPEND(planning, &words, 0);
     }
-    while (planning->reason == DMLOPS_REASON_NONE && ((shader->activations.count > 0) && (words.count < 4))) {
-        DMLOPS_APPEND(planning, &words, 0);
+    if (shader->activations.count > 0) {
+        while (planning->reason == DMLOPS_REASON_NONE && (words.count < 4)) {
+            DMLOPS_APPEND(planning, &words, 0);
+        }
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_divide(words.count, 4));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), kinds);
     }
-    DMLOPS_COPY(&result->words, &words);
-    result->kinds = kinds;
+    DMLOPS_COPY(result, &words);
     return;
 }
 
@@ -3463,12 +3463,8 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         }
         DMLOPS_EXTEND(planning, &lists, &made_3);
     }
-    dmlops_plan_Fused fused;
-    dmlops_plan_define_activations(planning, op, shader, &fused);
-    if (shader->activations.count > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_max(op->activations.count, 1));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
-    }
+    dmlops_plan_int_32 activations;
+    dmlops_plan_define_activations(planning, op, shader, &activations);
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
     for (int64_t each_5 = 0; each_5 < op->numbers.count; ++each_5) {
@@ -3482,7 +3478,7 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         DMLOPS_APPEND(planning, &elements, item);
     }
     DMLOPS_COPY(&result->lists, &lists);
-    DMLOPS_COPY(&result->activations, &fused.words);
+    DMLOPS_COPY(&result->activations, &activations);
     DMLOPS_COPY(&result->elements, &elements);
     DMLOPS_COPY(&result->scalars, &scalars);
     return;
@@ -4705,29 +4701,31 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
         }
     }
-    dmlops_plan_int_64 scalars;
-    scalars.count = 0;
-    for (int64_t each_1 = 0; each_1 < op->numbers.count; ++each_1) {
-        const int64_t number = op->numbers.items[each_1];
-        DMLOPS_APPEND(planning, &scalars, dmlops_plan_integer(planning, number));
+    dmlops_plan_int_512 none;
+    none.count = 0;
+    dmlops_plan_int_64 elements;
+    elements.count = 0;
+    for (int64_t each_1 = 0; each_1 < op->elements.count; ++each_1) {
+        const int64_t item = op->elements.items[each_1];
+        DMLOPS_APPEND(planning, &elements, item);
     }
-    if (shader->activations.count > 0) {
-        dmlops_plan_Fused fused;
-        dmlops_plan_define_activations(planning, op, shader, &fused);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION"),
-            fused.words.items[dmlops_item(planning, 0, fused.words.count)]);
-        dmlops_plan_int_64 made_2;
-        made_2.count = 0;
-        for (int64_t each_3 = dmlops_clip(1, fused.words.count); each_3 < dmlops_clip(3, fused.words.count); ++each_3) {
-            const int64_t item = fused.words.items[each_3];
-            DMLOPS_APPEND(planning, &made_2, item);
-        }
-        DMLOPS_EXTEND(planning, &scalars, &made_2);
+    dmlops_plan_int_64 numbers;
+    numbers.count = 0;
+    for (int64_t each_2 = 0; each_2 < op->numbers.count; ++each_2) {
+        const int64_t number = op->numbers.items[each_2];
+        DMLOPS_APPEND(planning, &numbers, dmlops_plan_integer(planning, number));
     }
+    dmlops_plan_int_32 made_3;
+    dmlops_plan_define_activations(planning, op, shader, &made_3);
+    dmlops_plan_CommonConstants known;
+    DMLOPS_COPY(&known.lists, &none);
+    DMLOPS_COPY(&known.activations, &made_3);
+    DMLOPS_COPY(&known.elements, &elements);
+    DMLOPS_COPY(&known.scalars, &numbers);
     if (shader->map.is_gathered) {
-        dmlops_plan_gather(planning, op, &shader->map);
+        dmlops_plan_gather(planning, op, &shader->map, &known);
     } else {
-        dmlops_plan_aligned(planning, op, &shader->map, &scalars);
+        dmlops_plan_aligned(planning, op, &shader->map, &known);
     }
 }
 
@@ -4932,7 +4930,7 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
 
 /* All elements of the output in step with their indices; runs of them are copied as one. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one) {
+    const dmlops_plan_MapPass* one, const dmlops_plan_CommonConstants* known) {
     const dmlops_plan_Tensor * moved = &op->tensors.items[dmlops_item(planning, 0, op->tensors.count)];
     const dmlops_plan_Tensor * indices = &op->tensors.items[dmlops_item(planning, 1, op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
@@ -4964,19 +4962,17 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     DMLOPS_COPY(&loops, &made_5);
     dmlops_plan_Lookup_8 made_6;
     dmlops_plan_lookups_in_runs(planning, &lookups, run, &made_6);
-    dmlops_plan_int_64 made_7;
-    made_7.count = 0;
-    dmlops_plan_loops(planning, op, one, &loops, &made_6, run, &made_7, 0);
+    dmlops_plan_loops(planning, op, one, &loops, &made_6, run, known, 0);
 }
 
 /* All tensors in step, since they have the sizes of the one visited, which may be stored from a coordinate in the
    output on. */
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_int_64* scalars) {
+    const dmlops_plan_MapPass* one, const dmlops_plan_CommonConstants* known) {
     dmlops_plan_int_64 words;
     words.count = 0;
-    for (int64_t each_1 = 0; each_1 < scalars->count; ++each_1) {
-        const int64_t item = scalars->items[each_1];
+    for (int64_t each_1 = 0; each_1 < known->scalars.count; ++each_1) {
+        const int64_t item = known->scalars.items[each_1];
         DMLOPS_APPEND(planning, &words, item);
     }
     dmlops_plan_Lookup_8 lookups;
@@ -4993,13 +4989,16 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     }
     dmlops_plan_Loop_16 made_2;
     dmlops_plan_loops_in_step(planning, op, one, &made_2);
-    dmlops_plan_loops(planning, op, one, &made_2, &lookups, 1, &words, begin);
+    dmlops_plan_CommonConstants made_3;
+    made_3 = *known;
+    DMLOPS_COPY(&made_3.scalars, &words);
+    dmlops_plan_loops(planning, op, one, &made_2, &lookups, 1, &made_3, begin);
 }
 
 /* The dispatch over runs of elements, from an offset in the output on. */
 DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, const dmlops_plan_Lookup_8* lookups, int64_t run,
-    const dmlops_plan_int_64* scalars, int64_t begin) {
+    const dmlops_plan_CommonConstants* known, int64_t begin) {
     dmlops_plan_bind_tensors(planning, op, one, run);
     int64_t bits = dmlops_multiply(run, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].bits);
     const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
@@ -5092,11 +5091,12 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_Dimension_16 made_7;
     dmlops_plan_dimensions(planning, &vectors, &made_7);
     dmlops_plan_MapParams params;
+    DMLOPS_COPY(&params.activations, &known->activations);
     params.count = count;
     params.groupColumns = groups.columns;
-    DMLOPS_COPY(&params.elements, &op->elements);
+    DMLOPS_COPY(&params.elements, &known->elements);
     DMLOPS_COPY(&params.steps, &steps);
-    DMLOPS_COPY(&params.scalars, scalars);
+    DMLOPS_COPY(&params.scalars, &known->scalars);
     DMLOPS_COPY(&params.dimensions, &made_7);
     DMLOPS_COPY(&params.lookups, lookups);
     dmlops_put_MapParams(planning, &params);

@@ -76,7 +76,7 @@ _HLSL_VARIABLES = words(  # of the templates
 )
 _HLSL_NUMBERED = re.compile(
     r"(min\d+)?(bool|int|uint|float|half|double|dword|snorm|unorm)\d*(_t|x\d)?|"
-    r"(all|any|sum|product|min|max|chosen|changed|value|reserved|activationParameter)\d+"
+    r"(all|any|sum|product|min|max|chosen|changed|value|reserved|parameter)\d+"
 )
 _HLSL_MACROS = re.compile(
     r"RANK|DIMENSION_(ORDER|AT)|NUM_THREADS|ACTIVATION|.*_(VALUE|STORED|BITS|SIGNIFICAND|LOWEST|HIGHEST|KIND)"

@@ -11,8 +11,8 @@ from dmlgen.outputs.hlsl_functions import Calls
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.elementwise import Elementwise, elementwise_of
 
-PARAMETER, ACTIVATION_PARAMETERS = "activationParameter", 2
-"""Parameters of a single activation are constants of this name with their number; how many there may be."""
+_PARAMETERS = 2
+"""Parameters of an activation, at most, which shaders name by number."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,9 @@ class ActivationText:
 
 
 def activations_of(
-    registry: Registry, operator: Operator, values: Collection[str], parameter: str
+    registry: Registry, operator: Operator, values: Collection[str]
 ) -> tuple[ActivationText, ...]:
     """The activations that an operator's shader supports, of floats, whose type is one of `values`.
-    Parameters are named by number, after `parameter`.
 
     They are those that work element by element and have few members: no SOFTMAX, no ELEMENT_WISE_CLIP.
     """
@@ -41,17 +40,15 @@ def activations_of(
     computes = [
         (other, elementwise_of(other.defines, other.member))
         for other in others
-        if other.defines is not None and len(other.attributes) <= ACTIVATION_PARAMETERS
+        if other.defines is not None and len(other.attributes) <= _PARAMETERS
     ]
     return tuple(
-        _activation(registry, other, compute, values, parameter)
-        for other, compute in computes
-        if compute is not None
+        _activation(registry, other, compute, values) for other, compute in computes if compute is not None
     )
 
 
 def _activation(
-    registry: Registry, operator: Operator, form: Elementwise, values: Collection[str], parameter: str
+    registry: Registry, operator: Operator, form: Elementwise, values: Collection[str]
 ) -> ActivationText:
     names = tuple(member.name for member in operator.attributes)
     printer = ShaderPrinter(registry, operator, (form,), frozenset())
@@ -63,7 +60,7 @@ def _activation(
             case ir.Load():
                 return ir.Local("input", ir.FLOAT, varies=True)
             case ir.Member(name=name):
-                return ir.Local(f"{parameter}{names.index(name)}", ir.FLOAT, varies=True)
+                return ir.Local(f"parameter{names.index(name)}", ir.FLOAT, varies=True)
             case ir.Call("element", (number,)):
                 return of_floats(number)
             case ir.Number(value=number) if node.type == ir.INT:

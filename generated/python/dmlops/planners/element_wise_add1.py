@@ -16,8 +16,6 @@ SHADER = DefinitionShader(
     map=MapPass(2, 0, False, False),
 )
 
-CONSTANTS = ["float activationParameter0", "float activationParameter1"]
-
 OPERANDS = [
     Operand("ATensor", "A"),
     Operand("BTensor", "B"),
@@ -39,6 +37,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = Planner(
-    plan_definition, inputs, shader=SHADER, fused="FusedActivation", constants=CONSTANTS, element=element,
-)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER, fused="FusedActivation", element=element)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_activation import ACTIVATION_PARAMETERS, PARAMETER
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import in_float16
@@ -29,11 +28,7 @@ def map_pass(printer: ShaderPrinter, form: Elementwise, number: int) -> FormPass
     value = printer.of_elements(form.output.name, form.value, elements)
     loaded = {one.tensor.entry for one in loads_of(form.value)}
     types = {one.tensor.entry: printer.type_of(element) for one, element in elements.items()}
-    parameters = range(ACTIVATION_PARAMETERS if printer.fused else 0)
-    numbers = [
-        *(Declaration(one.kind, one.name) for one in printer.constants.known("int", "float")),
-        *(Declaration("float", f"{PARAMETER}{place}") for place in parameters),
-    ]
+    numbers = [Declaration(one.kind, one.name) for one in printer.constants.known("int", "float")]
     packed = [Declaration("uint2", one.name) for one in printer.constants.known("element")]
     begin = [] if form.place is None else [Declaration("uint", "begin")]
     given = {"begin": form.place, "widened": widened(form.value, [one.member for one in inputs])}

@@ -10,7 +10,7 @@ from dmlgen.analysis.keyed import Keyed, keyed
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
-from dmlgen.outputs.hlsl_activation import PARAMETER, ActivationText, activations_of
+from dmlgen.outputs.hlsl_activation import ActivationText, activations_of
 from dmlgen.outputs.hlsl_definition.attention import attention_pass, lowered
 from dmlgen.outputs.hlsl_definition.contraction import contraction_passes
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
@@ -202,7 +202,7 @@ def definition_params(plans: Plans, shader: HlslDefinition, form: FormPass | Non
     firsts = [Declaration("int", f"{one.name}First") for one in kept]
     own_lists, own_scalars = ((), ()) if shader.form is None else (shader.form.lists, shader.form.scalars)
     divisors = [one.name for one in constants.divisors.values()]
-    activations = [Declaration("Activation", "activations", "ACTIVATION_COUNT")] if shader.activations else []
+    activations = [Declaration("int4", "activations", "ACTIVATION_COUNT")] if shader.activations else []
     own = {
         "lists": [
             *lists_of(*shader.sizes_and_strides, *(one.name for one in constants.known("ints", "floats"))),
@@ -238,8 +238,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     ways += (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
     form = next(iter(ways), None)
     reals = printer.reals
-    parameter = "activation.parameter" if printer.form(Elementwise) is None else PARAMETER
-    activations = activations_of(registry, operator, reals, parameter) if printer.fused else ()
+    activations = activations_of(registry, operator, reals) if printer.fused else ()
     called = merged_calls(printer.called, *(one.called for one in activations))
     types = {"float", "int", "int64_t"}.union(*(one.values for one in printer.tensors.values()))
     short = "" if form is None else form.in_float16

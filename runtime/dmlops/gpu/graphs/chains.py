@@ -313,9 +313,11 @@ def _parts(
 
 def _constants(planner: Planner, op: Definition) -> Iterator[str]:
     """Declarations of what is the same for all elements."""
-    activation = next(iter(op.activations), Activation(0, 0, 0))
     words = [f"{low}u, {high}u" for low, high in zip(op.elements[::2], op.elements[1::2], strict=True)]
-    words += [f"{number % 2**32}u" for number in (*op.numbers, *activation[1:])]  # which few operators have
-    for declared, word in zip(planner.constants, words, strict=False):
+    words += [f"{number % 2**32}u" for number in op.numbers]
+    for declared, word in zip(planner.constants, words, strict=True):
         kind = declared.partition(" ")[0]
         yield f"{declared} = {'asfloat' if kind == 'float' else kind}({word})"
+    if planner.shader is not None and planner.shader.activations:
+        activation = next(iter(op.activations), Activation(0, 0, 0))
+        yield f"int4 activations[1] = {{ int4({', '.join(f'{word}u' for word in activation)}, 0) }}"

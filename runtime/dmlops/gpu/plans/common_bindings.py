@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
-
 from .definition_types import Definition, DefinitionShader
-from .loops import CommonConstants, Lists, Words, padded, reciprocal_of
+from .loops import Activations, CommonConstants, Lists, Words, padded, reciprocal_of
 from .operands import NO_MEMBER, Eight, Sizes
 from .planning import Planning
 from .reasons import Reason
 from .tensors import bind, define_tensor, is_double
-
-
-class Fused(NamedTuple):
-    """Fused activations as words, and a bit mask of their kinds."""
-
-    words: Annotated[list[int], 32]
-    kinds: int
 
 
 def counted(out: Planning, value: int) -> int:
@@ -73,9 +64,9 @@ def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> L
     return lists
 
 
-def define_activations(out: Planning, op: Definition, shader: DefinitionShader) -> Fused:
-    """The words of fused activations, and a bit mask of their kinds."""
-    words: Annotated[list[int], 32] = []
+def define_activations(out: Planning, op: Definition, shader: DefinitionShader) -> Activations:
+    """Defines how many fused activations there are, and their kinds; returns them as words."""
+    words: Activations = []
     kinds = 0
     for activation in op.activations:
         is_known = False
@@ -89,9 +80,12 @@ def define_activations(out: Planning, op: Definition, shader: DefinitionShader) 
         words.append(activation.parameter0)
         words.append(activation.parameter1)
         words.append(0)
-    while len(shader.activations) > 0 and len(words) < 4:
-        words.append(0)
-    return Fused(words, kinds)
+    if len(shader.activations) > 0:
+        while len(words) < 4:
+            words.append(0)
+        out.define("ACTIVATION_COUNT", len(words) // 4)
+        out.define("ACTIVATION_KINDS", kinds)
+    return words
 
 
 def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> CommonConstants:
@@ -109,10 +103,7 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
         lists.extend(eight(out, listed))
     for place in shader.divisors:
         lists.extend([reciprocal_of(divisor) for divisor in lists[8 * place : 8 * place + 8]])
-    fused = define_activations(out, op, shader)
-    if len(shader.activations) > 0:
-        out.define("ACTIVATION_COUNT", max(len(op.activations), 1))
-        out.define("ACTIVATION_KINDS", fused.kinds)
+    activations = define_activations(out, op, shader)
     scalars: Words = [counted(out, number) for number in op.numbers]
     elements: Words = list(op.elements)
-    return CommonConstants(lists, fused.words, elements, scalars)
+    return CommonConstants(lists, activations, elements, scalars)

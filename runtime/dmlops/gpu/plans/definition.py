@@ -19,6 +19,7 @@ from .gemm_view import Contraction
 from .loops import (
     MAX_COUNT,
     SATURATING_THREADS,
+    Activations,
     CommonConstants,
     Dimensions,
     Lists,
@@ -57,7 +58,7 @@ class DefinitionParams(NamedTuple):
     "of the tensor written"
     lists: Lists
     "which fill two vectors each"
-    activations: Annotated[list[int], 32]
+    activations: Activations
     elements: Words
     "of two words each, which must not straddle vectors"
     count: int  # type: ignore[assignment]  # shadows tuple.count

@@ -30,6 +30,7 @@ Strides = Annotated[Sequence[int], 16]
 Row = Annotated[list[int], 16]
 Words = Annotated[list[int], 64]
 Lists = Annotated[list[int], 512]
+Activations = Annotated[list[int], 32]
 
 
 class Loop(NamedTuple):
@@ -59,7 +60,7 @@ class CommonConstants(NamedTuple):
     tensor's type, and other numbers."""
 
     lists: Lists
-    activations: Annotated[list[int], 32]
+    activations: Activations
     elements: Words
     scalars: Words
 

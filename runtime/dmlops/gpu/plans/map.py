@@ -3,7 +3,6 @@ tensors allow, and vectors of adjacent elements are computed at once where layou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import gcd
 from typing import Annotated, NamedTuple
 
@@ -12,7 +11,10 @@ from .definition_types import Definition, DefinitionShader, MapPass
 from .loops import (
     ELEMENTWISE_BUSY,
     MULTIPROCESSORS,
+    Activations,
+    CommonConstants,
     Dimensions,
+    Lists,
     Loop,
     Loops,
     Row,
@@ -51,11 +53,12 @@ GATHERED = 0
 
 
 class MapParams(NamedTuple):
+    activations: Activations
     count: int  # type: ignore[assignment]  # shadows tuple.count
     "items"
     groupColumns: int
     "thread groups along x"
-    elements: Annotated[Sequence[int], 64]
+    elements: Words
     steps: Sizes
     scalars: Words
     dimensions: Annotated[Dimensions, "RANK"]
@@ -79,15 +82,14 @@ def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     for place, tensor in enumerate(op.tensors):
         if shader.optional >> place & 1 == 1 and place != shader.map.over:
             out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
-    scalars: Words = [integer(out, number) for number in op.numbers]
-    if len(shader.activations) > 0:
-        fused = define_activations(out, op, shader)
-        out.define("ACTIVATION", fused.words[0])
-        scalars.extend(fused.words[1:3])
+    none: Lists = []
+    elements: Words = list(op.elements)
+    numbers: Words = [integer(out, number) for number in op.numbers]
+    known = CommonConstants(none, define_activations(out, op, shader), elements, numbers)
     if shader.map.is_gathered:
-        plan_gather(out, op, shader.map)
+        plan_gather(out, op, shader.map, known)
     else:
-        plan_aligned(out, op, shader.map, scalars)
+        plan_aligned(out, op, shader.map, known)
 
 
 def bind_tensors(out: Planning, op: Definition, one: MapPass, run: int) -> None:
@@ -200,7 +202,7 @@ def striped(loops: Loops, width: int) -> Loops:
     return found
 
 
-def plan_gather(out: Planning, op: Definition, one: MapPass) -> None:
+def plan_gather(out: Planning, op: Definition, one: MapPass, known: CommonConstants) -> None:
     """All elements of the output in step with their indices; runs of them are copied as one."""
     moved, indices, output = op.tensors[GATHERED], op.tensors[INDICES], op.tensors[-1]
     loops = merged(
@@ -219,20 +221,20 @@ def plan_gather(out: Planning, op: Definition, one: MapPass) -> None:
     lookups = lookups_of(op.movement, moved, indices)
     run = run_of(128 // output.bits, loops, GATHERED, lookups)
     loops = striped(in_runs(loops, run), 8 * STRIP_BYTES // (run * output.bits))
-    plan_loops(out, op, one, loops, lookups_in_runs(lookups, run), run, [], 0)
+    plan_loops(out, op, one, loops, lookups_in_runs(lookups, run), run, known, 0)
 
 
-def plan_aligned(out: Planning, op: Definition, one: MapPass, scalars: Words) -> None:
+def plan_aligned(out: Planning, op: Definition, one: MapPass, known: CommonConstants) -> None:
     """All tensors in step, since they have the sizes of the one visited, which may be stored from a
     coordinate in the output on."""
-    words: Words = list(scalars)
+    words: Words = list(known.scalars)
     lookups: Lookups = []
     begin = 0
     if one.is_placed:
         for place, entry in enumerate(op.begin):
             begin += entry * op.tensors[-1].strides[place]
         words.append(begin)
-    plan_loops(out, op, one, loops_in_step(out, op, one), lookups, 1, words, begin)
+    plan_loops(out, op, one, loops_in_step(out, op, one), lookups, 1, known._replace(scalars=words), begin)
 
 
 def plan_loops(
@@ -242,7 +244,7 @@ def plan_loops(
     loops: Loops,
     lookups: Lookups,
     run: int,
-    scalars: Words,
+    known: CommonConstants,
     begin: int,
 ) -> None:
     """The dispatch over runs of elements, from an offset in the output on."""
@@ -290,5 +292,14 @@ def plan_loops(
     else:
         out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])
-    params = MapParams(count, groups.columns, op.elements, steps, scalars, dimensions(vectors), lookups)
+    params = MapParams(
+        known.activations,
+        count,
+        groups.columns,
+        known.elements,
+        steps,
+        known.scalars,
+        dimensions(vectors),
+        lookups,
+    )
     out.dispatch(params, groups, False)

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 from .backend import are_stored_whole, partial_vectors
 from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, Side, WindowAxes, is_of_bytes, is_stored_down, output_vector
-from .loops import MAX_COUNT, Dimensions, Lists, Words, extents, grid, power_below, times
+from .loops import MAX_COUNT, Activations, Dimensions, Lists, Words, extents, grid, power_below, times
 from .operands import NO_MEMBER, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
@@ -52,7 +52,7 @@ class ContractionParams(NamedTuple):
     rightSteps: Eight
     windowAxes: Annotated[WindowAxes, "WINDOW_RANK"]
     lists: Lists
-    activations: Annotated[list[int], 32]
+    activations: Activations
     matrices: int
     matrixRows: int
     matrixColumns: int

@@ -10,6 +10,7 @@ from .capabilities import Capability
 from .definition_types import Definition, DefinitionShader, RowsPass
 from .loops import (
     COUNT_LIMIT,
+    Activations,
     CommonConstants,
     Dimensions,
     Lists,
@@ -35,7 +36,7 @@ from .row_sharing import RowShape, part_extent, shared
 
 class RowsParams(NamedTuple):
     lists: Lists
-    activations: Annotated[list[int], 32]
+    activations: Activations
     elements: Words
     scalars: Words
     rowCount: int

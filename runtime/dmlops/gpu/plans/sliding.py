@@ -18,6 +18,7 @@ from .definition_types import Definition, DefinitionShader
 from .gemm_view import Matrices, WindowAxes, WindowAxis, no_matrices
 from .loops import (
     COUNT_LIMIT,
+    Activations,
     CommonConstants,
     Dimensions,
     Lists,
@@ -93,7 +94,7 @@ class SlidingParams(NamedTuple):
     windowAxes: Annotated[WindowAxes, "WINDOW_RANK"]
     lists: Lists
     "which fill two vectors each"
-    activations: Annotated[list[int], 32]
+    activations: Activations
     elements: Words
     "of two words each, which must not straddle vectors"
     count: int  # type: ignore[assignment]  # shadows tuple.count
