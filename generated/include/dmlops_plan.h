@@ -1544,12 +1544,13 @@ DMLOPS_CALLED void dmlops_plan_check_multiples(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries,
     dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_32* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_DefinitionShader* shader,
+    dmlops_plan_CommonConstants* result);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Product* product);
 DMLOPS_CALLED void dmlops_plan_define_factors(dmlops_planning* planning, const dmlops_plan_Contraction* op,
@@ -1624,11 +1625,8 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const dmlops_plan_Lookup_8* lookups,
     int64_t run, dmlops_plan_Lookup_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, int64_t run);
+DMLOPS_CALLED void dmlops_plan_typed_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, int64_t run, dmlops_plan_Tensor_16* result);
 DMLOPS_CALLED int dmlops_plan_has_dimensions(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_MapPass* one, int64_t place);
 DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -1647,12 +1645,12 @@ DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t width,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_CommonConstants* known);
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_CommonConstants* known);
+    const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, const dmlops_plan_Lookup_8* lookups, int64_t run,
-    const dmlops_plan_CommonConstants* known, int64_t begin);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* loops, const dmlops_plan_Lookup_8* lookups,
+    int64_t run, int64_t begin);
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_Tensor* output,
     dmlops_plan_Extent* result);
 DMLOPS_CALLED int64_t dmlops_plan_separable_place(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -3357,14 +3355,14 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
 
 /* Defines the macros of all tensors and binds their resources; returns the sizes and strides that are constants, as
    words. */
-DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
     dmlops_plan_int_512 lists;
     lists.count = 0;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
         dmlops_plan_define_tensor(planning, tensor);
-        if (((shader->optional >> place) & 1) == 1) {
+        if ((((shader->optional >> place) & 1) == 1) && (place != shader->map.over)) {
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
         }
         if (shader->passes.count > 0) {
@@ -3426,14 +3424,16 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
     return;
 }
 
-/* Defines the macros and binds the resources of tensors; returns what depends only on the description. */
+/* Defines the macros and binds the resources of tensors, as shaders have them; returns what depends only on the
+   description. */
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result) {
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_DefinitionShader* shader,
+    dmlops_plan_CommonConstants* result) {
     if (dmlops_plan_is_double(planning, &op->tensors)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
     }
     dmlops_plan_int_512 lists;
-    dmlops_plan_define_tensors(planning, op, shader, &lists);
+    dmlops_plan_define_tensors(planning, tensors, shader, &lists);
     dmlops_plan_check_multiples(planning, op);
     for (int64_t place = 0; place < op->bounds.count; ++place) {
         const int64_t bound = op->bounds.items[place];
@@ -4675,63 +4675,12 @@ DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const 
     return;
 }
 
-/* An integer as 32 bits; it must fit as a signed one. */
-DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
-    if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
-        return 0;
-    }
-    return dmlops_modulo(value, INT64_C(4294967296));
-}
-
-/* One dispatch. */
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader) {
-    if (dmlops_plan_is_double(planning, &op->tensors)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
-    }
-    for (int64_t place = 0; place < op->bounds.count; ++place) {
-        const int64_t bound = op->bounds.items[place];
-        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
-            DMLOPS_TEXT("_BOUND"), bound);
-    }
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((shader->optional >> place) & 1) == 1) && (place != shader->map.over)) {
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
-        }
-    }
-    dmlops_plan_int_512 none;
-    none.count = 0;
-    dmlops_plan_int_64 elements;
-    elements.count = 0;
-    for (int64_t each_1 = 0; each_1 < op->elements.count; ++each_1) {
-        const int64_t item = op->elements.items[each_1];
-        DMLOPS_APPEND(planning, &elements, item);
-    }
-    dmlops_plan_int_64 numbers;
-    numbers.count = 0;
-    for (int64_t each_2 = 0; each_2 < op->numbers.count; ++each_2) {
-        const int64_t number = op->numbers.items[each_2];
-        DMLOPS_APPEND(planning, &numbers, dmlops_plan_integer(planning, number));
-    }
-    dmlops_plan_int_32 made_3;
-    dmlops_plan_define_activations(planning, op, shader, &made_3);
-    dmlops_plan_CommonConstants known;
-    DMLOPS_COPY(&known.lists, &none);
-    DMLOPS_COPY(&known.activations, &made_3);
-    DMLOPS_COPY(&known.elements, &elements);
-    DMLOPS_COPY(&known.scalars, &numbers);
-    if (shader->map.is_gathered) {
-        dmlops_plan_gather(planning, op, &shader->map, &known);
-    } else {
-        dmlops_plan_aligned(planning, op, &shader->map, &known);
-    }
-}
-
-/* Defines the types of tensors, of which runs of raw bits are moved as one, and binds them. */
-DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, int64_t run) {
+/* Tensors as shaders have them: runs of raw bits are moved as one, and what is absent, and so never read, has the type
+   of the output. */
+DMLOPS_CALLED void dmlops_plan_typed_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_MapPass* one, int64_t run, dmlops_plan_Tensor_16* result) {
+    dmlops_plan_Tensor_16 tensors;
+    tensors.count = 0;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if (one->is_gathered && (place != 0)) {
@@ -4743,17 +4692,22 @@ DMLOPS_CALLED void dmlops_plan_bind_tensors(dmlops_planning* planning, const dml
         typed = *tensor;
         typed.bits = tensor->as_bits ? dmlops_multiply(run, tensor->bits) : tensor->bits;
         if (!tensor->is_present) {
+            const dmlops_plan_Tensor * last = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
             dmlops_plan_Tensor made_1;
-            made_1 = op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
+            made_1 = *last;
             made_1.macro = tensor->macro;
+            made_1.buffer = tensor->buffer;
+            made_1.is_present = 0;
+            made_1.is_output = 0;
             typed = made_1;
         }
         if ((((op->widened >> place) & 1) == 1) && !typed.is_float) {
             dmlops_plan_check_type(planning, 64, 1);
         }
-        dmlops_plan_define_tensor(planning, &typed);
-        dmlops_plan_bind(planning, tensor);
+        DMLOPS_APPEND(planning, &tensors, typed);
     }
+    DMLOPS_COPY(result, &tensors);
+    return;
 }
 
 /* Whether a tensor is present and read at more than its first element. */
@@ -4930,7 +4884,7 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
 
 /* All elements of the output in step with their indices; runs of them are copied as one. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_CommonConstants* known) {
+    const dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_Tensor * moved = &op->tensors.items[dmlops_item(planning, 0, op->tensors.count)];
     const dmlops_plan_Tensor * indices = &op->tensors.items[dmlops_item(planning, 1, op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
@@ -4962,44 +4916,27 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     DMLOPS_COPY(&loops, &made_5);
     dmlops_plan_Lookup_8 made_6;
     dmlops_plan_lookups_in_runs(planning, &lookups, run, &made_6);
-    dmlops_plan_loops(planning, op, one, &loops, &made_6, run, known, 0);
-}
-
-/* All tensors in step, since they have the sizes of the one visited, which may be stored from a coordinate in the
-   output on. */
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_CommonConstants* known) {
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    for (int64_t each_1 = 0; each_1 < known->scalars.count; ++each_1) {
-        const int64_t item = known->scalars.items[each_1];
-        DMLOPS_APPEND(planning, &words, item);
-    }
-    dmlops_plan_Lookup_8 lookups;
-    lookups.count = 0;
-    int64_t begin = 0;
-    if (one->is_placed) {
-        for (int64_t place = 0; place < op->begin.count; ++place) {
-            const int64_t entry = op->begin.items[place];
-            begin = dmlops_add(begin, dmlops_multiply(entry,
-                op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.items[dmlops_item(planning,
-                place, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.count)]));
-        }
-        DMLOPS_APPEND(planning, &words, begin);
-    }
-    dmlops_plan_Loop_16 made_2;
-    dmlops_plan_loops_in_step(planning, op, one, &made_2);
-    dmlops_plan_CommonConstants made_3;
-    made_3 = *known;
-    DMLOPS_COPY(&made_3.scalars, &words);
-    dmlops_plan_loops(planning, op, one, &made_2, &lookups, 1, &made_3, begin);
+    dmlops_plan_loops(planning, op, shader, &loops, &made_6, run, 0);
 }
 
 /* The dispatch over runs of elements, from an offset in the output on. */
 DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_MapPass* one, const dmlops_plan_Loop_16* loops, const dmlops_plan_Lookup_8* lookups, int64_t run,
-    const dmlops_plan_CommonConstants* known, int64_t begin) {
-    dmlops_plan_bind_tensors(planning, op, one, run);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Loop_16* loops, const dmlops_plan_Lookup_8* lookups,
+    int64_t run, int64_t begin) {
+    const dmlops_plan_MapPass * one = &shader->map;
+    dmlops_plan_Tensor_16 made_1;
+    dmlops_plan_typed_tensors(planning, op, one, run, &made_1);
+    dmlops_plan_CommonConstants known;
+    dmlops_plan_bind_common(planning, op, &made_1, shader, &known);
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
+    for (int64_t each_2 = 0; each_2 < known.scalars.count; ++each_2) {
+        const int64_t item = known.scalars.items[each_2];
+        DMLOPS_APPEND(planning, &scalars, item);
+    }
+    if (one->is_placed) {
+        DMLOPS_APPEND(planning, &scalars, begin);
+    }
     int64_t bits = dmlops_multiply(run, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].bits);
     const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
     int gathers = one->is_gathered;
@@ -5007,8 +4944,8 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     int by_tuples = (lookups->count > 1) && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 1);
     dmlops_plan_int_64 outer;
     outer.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
-        const dmlops_plan_Loop* loop = &loops->items[each_1];
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, loops->count); ++each_3) {
+        const dmlops_plan_Loop* loop = &loops->items[each_3];
         DMLOPS_APPEND(planning, &outer, loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]);
     }
     DMLOPS_APPEND(planning, &outer, begin);
@@ -5028,8 +4965,8 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
             along = other;
         }
         int64_t width = dmlops_plan_loaded_at_once(planning, tensor->bits, loops, place, along, vector);
-        for (int64_t each_2 = 0; each_2 < lookups->count; ++each_2) {
-            const dmlops_plan_Lookup* lookup = &lookups->items[each_2];
+        for (int64_t each_4 = 0; each_4 < lookups->count; ++each_4) {
+            const dmlops_plan_Lookup* lookup = &lookups->items[each_4];
             width = dmlops_gcd(width, lookup->offset);
         }
         if (!gathers || (place == 1)) {
@@ -5053,18 +4990,18 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
         }
     }
     if (other == -1) {
-        dmlops_plan_Loop made_3;
-        dmlops_plan_in_steps(planning, inner, vector, &made_3);
-        DMLOPS_APPEND(planning, &vectors, made_3);
+        dmlops_plan_Loop made_5;
+        dmlops_plan_in_steps(planning, inner, vector, &made_5);
+        DMLOPS_APPEND(planning, &vectors, made_5);
     } else {
         dmlops_plan_Loop high;
         dmlops_plan_in_steps(planning, &loops->items[dmlops_item(planning, other, loops->count)], vector, &high);
         dmlops_plan_Loop wide;
         dmlops_plan_in_steps(planning, inner, vector, &wide);
-        dmlops_plan_Loop_16 made_5;
-        dmlops_plan_patches(planning, &high, &wide, 16, 4, &made_5);
-        for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
-            const dmlops_plan_Loop* loop = &made_5.items[each_4];
+        dmlops_plan_Loop_16 made_7;
+        dmlops_plan_patches(planning, &high, &wide, 16, 4, &made_7);
+        for (int64_t each_6 = 0; each_6 < made_7.count; ++each_6) {
+            const dmlops_plan_Loop* loop = &made_7.items[each_6];
             DMLOPS_APPEND(planning, &vectors, *loop);
         }
     }
@@ -5084,23 +5021,47 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     }
     dmlops_plan_int_8 steps;
     steps.count = 0;
-    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, inner->strides.count); ++each_6) {
-        const int64_t item = inner->strides.items[each_6];
+    for (int64_t each_8 = 0; each_8 < dmlops_clip(-1, inner->strides.count); ++each_8) {
+        const int64_t item = inner->strides.items[each_8];
         DMLOPS_APPEND(planning, &steps, item);
     }
-    dmlops_plan_Dimension_16 made_7;
-    dmlops_plan_dimensions(planning, &vectors, &made_7);
+    dmlops_plan_Dimension_16 made_9;
+    dmlops_plan_dimensions(planning, &vectors, &made_9);
     dmlops_plan_MapParams params;
-    DMLOPS_COPY(&params.activations, &known->activations);
+    DMLOPS_COPY(&params.activations, &known.activations);
     params.count = count;
     params.groupColumns = groups.columns;
-    DMLOPS_COPY(&params.elements, &known->elements);
+    DMLOPS_COPY(&params.elements, &known.elements);
     DMLOPS_COPY(&params.steps, &steps);
-    DMLOPS_COPY(&params.scalars, &known->scalars);
-    DMLOPS_COPY(&params.dimensions, &made_7);
+    DMLOPS_COPY(&params.scalars, &scalars);
+    DMLOPS_COPY(&params.dimensions, &made_9);
     DMLOPS_COPY(&params.lookups, lookups);
     dmlops_put_MapParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* One dispatch: of what is gathered, or of all tensors in step, since they have the sizes of the one visited, which may
+   be stored from a coordinate in the output on. */
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader) {
+    if (shader->map.is_gathered) {
+        dmlops_plan_gather(planning, op, shader);
+        return;
+    }
+    dmlops_plan_Lookup_8 lookups;
+    lookups.count = 0;
+    int64_t begin = 0;
+    if (shader->map.is_placed) {
+        for (int64_t place = 0; place < op->begin.count; ++place) {
+            const int64_t entry = op->begin.items[place];
+            begin = dmlops_add(begin, dmlops_multiply(entry,
+                op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.items[dmlops_item(planning,
+                place, op->tensors.items[dmlops_item(planning, -1, op->tensors.count)].strides.count)]));
+        }
+    }
+    dmlops_plan_Loop_16 made_1;
+    dmlops_plan_loops_in_step(planning, op, &shader->map, &made_1);
+    dmlops_plan_loops(planning, op, shader, &made_1, &lookups, 1, begin);
 }
 
 /* The extent of an output of two dimensions or more. */
@@ -5983,7 +5944,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         }
     }
     dmlops_plan_CommonConstants known;
-    dmlops_plan_bind_common(planning, op, shader, &known);
+    dmlops_plan_bind_common(planning, op, &op->tensors, shader, &known);
     if (shader->rows.number != -1) {
         dmlops_plan_rows(planning, op, shader, &known);
     } else {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .definition_types import Definition, DefinitionShader
 from .loops import Activations, CommonConstants, Lists, Words, padded, reciprocal_of
-from .operands import NO_MEMBER, Eight, Sizes
+from .operands import NO_MEMBER, Eight, Sizes, Tensors
 from .planning import Planning
 from .reasons import Reason
 from .tensors import bind, define_tensor, is_double
@@ -44,13 +44,13 @@ def dimension_of_rows(sizes: Sizes) -> int:
     return row
 
 
-def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> Lists:
+def define_tensors(out: Planning, tensors: Tensors, shader: DefinitionShader) -> Lists:
     """Defines the macros of all tensors and binds their resources; returns the sizes and strides that are
     constants, as words."""
     lists: Lists = []
-    for place, tensor in enumerate(op.tensors):
+    for place, tensor in enumerate(tensors):
         define_tensor(out, tensor)
-        if shader.optional >> place & 1 == 1:
+        if shader.optional >> place & 1 == 1 and place != shader.map.over:
             out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
         if len(shader.passes) > 0:
             out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
@@ -88,11 +88,12 @@ def define_activations(out: Planning, op: Definition, shader: DefinitionShader) 
     return words
 
 
-def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> CommonConstants:
-    """Defines the macros and binds the resources of tensors; returns what depends only on the description."""
+def bind_common(out: Planning, op: Definition, tensors: Tensors, shader: DefinitionShader) -> CommonConstants:
+    """Defines the macros and binds the resources of tensors, as shaders have them; returns what depends only
+    on the description."""
     if is_double(op.tensors):
         out.define("DOUBLE", 1)
-    lists = define_tensors(out, op, shader)
+    lists = define_tensors(out, tensors, shader)
     check_multiples(out, op)
     for place, bound in enumerate(op.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)

@@ -81,7 +81,7 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
             check_span(out, tensor)
             if tensor.is_output:
                 check_count(out, tensor.sizes)
-    known = bind_common(out, op, shader)
+    known = bind_common(out, op, op.tensors, shader)
     if shader.rows.number != NONE:
         plan_rows(out, op, shader, known)
     elif not are_native(op.tensors) or not plan_faster(out, op, shader, known):

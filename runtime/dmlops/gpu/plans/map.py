@@ -6,15 +6,13 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .common_bindings import define_activations
+from .common_bindings import bind_common
 from .definition_types import Definition, DefinitionShader, MapPass
 from .loops import (
     ELEMENTWISE_BUSY,
     MULTIPROCESSORS,
     Activations,
-    CommonConstants,
     Dimensions,
-    Lists,
     Loop,
     Loops,
     Row,
@@ -27,11 +25,11 @@ from .loops import (
     repeats,
     vector_width,
 )
-from .operands import MAX_RANK, NO_MEMBER, NONE, Lookups, Sizes
+from .operands import MAX_RANK, NO_MEMBER, NONE, Lookups, Sizes, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
 from .runs import INDICES, in_runs, lookups_in_runs, lookups_of, run_of, stride_of
-from .tensors import bind, check_offsets, check_span, check_type, define_tensor, is_double
+from .tensors import check_offsets, check_span, check_type
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
@@ -66,46 +64,23 @@ class MapParams(NamedTuple):
     lookups: Annotated[Lookups, "LOOKUPS"]
 
 
-def integer(out: Planning, value: int) -> int:
-    """An integer as 32 bits; it must fit as a signed one."""
-    if not -(2**31) <= value < 2**31:
-        out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
-    return value % 2**32
-
-
-def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """One dispatch."""
-    if is_double(op.tensors):
-        out.define("DOUBLE", 1)
-    for place, bound in enumerate(op.bounds):
-        out.define(f"{shader.bounds[place]}_BOUND", bound)
-    for place, tensor in enumerate(op.tensors):
-        if shader.optional >> place & 1 == 1 and place != shader.map.over:
-            out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
-    none: Lists = []
-    elements: Words = list(op.elements)
-    numbers: Words = [integer(out, number) for number in op.numbers]
-    known = CommonConstants(none, define_activations(out, op, shader), elements, numbers)
-    if shader.map.is_gathered:
-        plan_gather(out, op, shader.map, known)
-    else:
-        plan_aligned(out, op, shader.map, known)
-
-
-def bind_tensors(out: Planning, op: Definition, one: MapPass, run: int) -> None:
-    """Defines the types of tensors, of which runs of raw bits are moved as one, and binds them."""
+def typed_tensors(out: Planning, op: Definition, one: MapPass, run: int) -> Tensors:
+    """Tensors as shaders have them: runs of raw bits are moved as one, and what is absent, and so never read,
+    has the type of the output."""
+    tensors: Annotated[list[Tensor], 16] = []
     for place, tensor in enumerate(op.tensors):
         if one.is_gathered and place != GATHERED:
             check_offsets(out, tensor)
         else:
             check_span(out, tensor)
         typed = tensor._replace(bits=run * tensor.bits if tensor.as_bits else tensor.bits)
-        if not tensor.is_present:  # its elements are never read
-            typed = op.tensors[-1]._replace(macro=tensor.macro)
+        if not tensor.is_present:
+            last = op.tensors[-1]
+            typed = last._replace(macro=tensor.macro, buffer=tensor.buffer, is_present=False, is_output=False)
         if op.widened >> place & 1 == 1 and not typed.is_float:
             check_type(out, 64, True)
-        define_tensor(out, typed)
-        bind(out, tensor)
+        tensors.append(typed)
+    return tensors
 
 
 def has_dimensions(op: Definition, one: MapPass, place: int) -> bool:
@@ -202,7 +177,7 @@ def striped(loops: Loops, width: int) -> Loops:
     return found
 
 
-def plan_gather(out: Planning, op: Definition, one: MapPass, known: CommonConstants) -> None:
+def plan_gather(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """All elements of the output in step with their indices; runs of them are copied as one."""
     moved, indices, output = op.tensors[GATHERED], op.tensors[INDICES], op.tensors[-1]
     loops = merged(
@@ -221,34 +196,24 @@ def plan_gather(out: Planning, op: Definition, one: MapPass, known: CommonConsta
     lookups = lookups_of(op.movement, moved, indices)
     run = run_of(128 // output.bits, loops, GATHERED, lookups)
     loops = striped(in_runs(loops, run), 8 * STRIP_BYTES // (run * output.bits))
-    plan_loops(out, op, one, loops, lookups_in_runs(lookups, run), run, known, 0)
-
-
-def plan_aligned(out: Planning, op: Definition, one: MapPass, known: CommonConstants) -> None:
-    """All tensors in step, since they have the sizes of the one visited, which may be stored from a
-    coordinate in the output on."""
-    words: Words = list(known.scalars)
-    lookups: Lookups = []
-    begin = 0
-    if one.is_placed:
-        for place, entry in enumerate(op.begin):
-            begin += entry * op.tensors[-1].strides[place]
-        words.append(begin)
-    plan_loops(out, op, one, loops_in_step(out, op, one), lookups, 1, known._replace(scalars=words), begin)
+    plan_loops(out, op, shader, loops, lookups_in_runs(lookups, run), run, 0)
 
 
 def plan_loops(
     out: Planning,
     op: Definition,
-    one: MapPass,
+    shader: DefinitionShader,
     loops: Loops,
     lookups: Lookups,
     run: int,
-    known: CommonConstants,
     begin: int,
 ) -> None:
     """The dispatch over runs of elements, from an offset in the output on."""
-    bind_tensors(out, op, one, run)
+    one = shader.map
+    known = bind_common(out, op, typed_tensors(out, op, one, run), shader)
+    scalars: Words = list(known.scalars)
+    if one.is_placed:
+        scalars.append(begin)
     bits, inner = run * op.tensors[-1].bits, loops[-1]
     gathers = one.is_gathered
     threads = GATHER_THREADS if gathers else ELEMENTWISE_THREADS
@@ -298,8 +263,22 @@ def plan_loops(
         groups.columns,
         known.elements,
         steps,
-        known.scalars,
+        scalars,
         dimensions(vectors),
         lookups,
     )
     out.dispatch(params, groups, False)
+
+
+def plan_map(out: Planning, op: Definition, shader: DefinitionShader) -> None:
+    """One dispatch: of what is gathered, or of all tensors in step, since they have the sizes of the one
+    visited, which may be stored from a coordinate in the output on."""
+    if shader.map.is_gathered:
+        plan_gather(out, op, shader)
+        return
+    lookups: Lookups = []
+    begin = 0
+    if shader.map.is_placed:
+        for place, entry in enumerate(op.begin):
+            begin += entry * op.tensors[-1].strides[place]
+    plan_loops(out, op, shader, loops_in_step(out, op, shader.map), lookups, 1, begin)
