@@ -16,7 +16,7 @@ WORDS = HLSL_WORDS | words(
 HELPERS = words(
     """List Elements ListOf Join Part Entry Align Replace RavelIndex UnravelIndex UnravelIndexBy
     InBounds Added Multiplied FloorQuotient FloorRemainder FloorQuotientBy FloorRemainderBy
-    WideFloorQuotient WideFloorRemainder Divided Narrow IsBox
+    WideFloorQuotient WideFloorRemainder Narrow IsBox
     RowOf RowEnd AdvanceRow Activate Activation Dimension DivideBySize Numbered CSMain
     LoadReal LoadLong LoadBool LoadInt LoadPacked StoreReal StoreLong StoreBool StoreInt"""
 )
