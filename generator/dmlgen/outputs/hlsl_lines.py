@@ -38,12 +38,46 @@ MEANINGS = "//              "
 """The text before the meaning of a macro in the head of a shader, and before what follows of it below."""
 
 
+_WORD = re.compile(r"\w+")
+_DEFINED_VALUE = re.compile(r"^#define (\w+_VALUE) ", re.MULTILINE)
+_VALUE = re.compile(r"^#define (\w+_VALUE) (\w+)\n", re.MULTILINE)
+_FACT = re.compile(r"^#define [A-Z]+_OF\((?P<facts>stored, .*?|value)\) (?P<fact>\w+)", re.MULTILINE)
+_DATA_TYPE = re.compile(r"^(?P<name>#define [A-Z]+\d+ )(?P<facts>.*)$", re.MULTILINE)
 _DESCRIBED = re.compile(r"//   (?:  )?(X(?=_))?([A-Z_][A-Z0-9_]*) ")
 
 
 def finished(text: bytes) -> bytes:
     """The text of a shader without what it does not use, and without lines that are too long."""
-    return broken(without_unnamed(reached(text.decode())))
+    return broken(without_unnamed(with_facts_used(reached(with_types(text.decode())))))
+
+
+def with_types(text: str) -> str:
+    """The text with the types in place of those macros that always mean the same one."""
+    names = [one[1] for one in _DEFINED_VALUE.finditer(text)]
+    types = {one[1]: one[2] for one in _VALUE.finditer(text) if names.count(one[1]) == 1}
+    return _WORD.sub(
+        lambda word: types.get(word[0], word[0]),
+        _VALUE.sub(lambda found: "" if found[1] in types else found[0], text),
+    )
+
+
+def with_facts_used(text: str) -> str:
+    """The text with data types as lists of only those facts that it uses, or as the only one."""
+    calls = list(_FACT.finditer(text))
+    if not calls:
+        return text
+    every, used = calls[0]["facts"].split(", "), [one["fact"] for one in calls]
+
+    def data_type(found: re.Match[str]) -> str:
+        facts = dict(zip(every, found["facts"].split(", "), strict=True))
+        return found["name"] + ", ".join(facts[one] for one in used)
+
+    text = _DATA_TYPE.sub(data_type, text).replace(calls[0]["facts"], ", ".join(used))
+    if len(used) > 1:
+        return text
+    fact = used[0].upper()
+    text = re.sub(rf"^#define (?:{fact}(?:_OF)?\(|\w+_{fact} {fact}\().*\n", "", text, flags=re.MULTILINE)
+    return re.sub(rf"\b(\w+)_{fact}\b", r"\1_TYPE", text)
 
 
 def without_unnamed(text: str) -> str:

@@ -97,6 +97,12 @@ def in_float16(tensors: Iterable[ShaderTensor]) -> str:
     return " && ".join(f"{tensor.macro}_SIGNIFICAND == 11" for tensor in tensors)
 
 
+def in_double(outputs: Iterable[ShaderTensor]) -> str:
+    """The condition under which floats are computed in double precision: an output is FLOAT64. "" if none may
+    be."""
+    return " || ".join(f"{one.macro}_SIGNIFICAND == 53" for one in outputs if "double" in one.values)
+
+
 def value_types(tensors: Iterable[ShaderTensor]) -> set[str]:
     """The types in which a shader computes elements."""
     return {value for tensor in tensors for value in tensor.values}

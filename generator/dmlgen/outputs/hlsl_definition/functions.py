@@ -136,6 +136,14 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         name = self._define((node, self._single, of_elements), word, self.type_of(node), parameters, body)
         return f"{name}({', '.join(map(local, outer))})"
 
+    def _assigned(self, node: ir.Expr, assign: Callable[[ir.Expr], str]) -> list[str]:
+        """Statements that do something with a value; a choice only computes the branch that it takes."""
+        if is_constant(node) or not is_function(node):
+            return [assign(node)]
+        assert isinstance(node, ir.Conditional)
+        then, otherwise = (self._assigned(branch, assign) for branch in (node.then, node.otherwise))
+        return [f"if ({self.deciding(node.test)})", *enclosed(then), *either(otherwise)]
+
     def _returned(self, node: ir.Expr) -> list[str]:
         """Statements that return a value; a conditional only computes the branch that it takes."""
         if isinstance(node, ir.Conditional) and not is_constant(node):
@@ -152,6 +160,11 @@ def type_name(type_: ir.Type, wide: bool = False) -> str:
     if type_ == ir.INT and wide:
         return "int64_t"
     return {"bool": "bool", "float": REAL, "ints": "List", "floats": "List"}.get(type_.kind, "int")
+
+
+def either(lines: list[str]) -> list[str]:
+    """The statements of the other branch."""
+    return [f"else {lines[0]}", *lines[1:]] if lines[0].startswith("if (") else ["else", *enclosed(lines)]
 
 
 def lists_in(node: ir.Expr) -> list[ir.Expr]:

@@ -8,7 +8,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.definition_queries import free_locals
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
-from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count, is_of_ranks
+from dmlgen.outputs.hlsl_definition.constants import is_constant, is_of_ranks
 from dmlgen.outputs.hlsl_definition.functions import lists_in
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
 from dmlgen.outputs.hlsl_names import local
@@ -43,11 +43,12 @@ class LoopPrinter(TensorPrinter):
         count, last = f"clamp({upper}{shift}, 0, {MAX_RANK})", f"min({upper}, {MAX_RANK})"
         if shift:
             last = f"min({upper}, {lower} + {MAX_RANK})"
-        elif isinstance(loop.upper, ir.Number) or is_dimension_count(loop.upper):
-            count = last = upper
+        elif self.bounds.value(loop.upper)[1] <= MAX_RANK:
+            count, last = upper if self.bounds.value(loop.upper)[0] >= 0 else f"max({upper}, 0)", upper
         before = self._lists
         lines = self._named(_same_in_all(lists_in(node.body), {node.loop.variable.name}))
-        body = self._narrow(node.body)
+        place = f"result.entries[{variable}{shift}]"
+        turn = self._assigned(node.body, lambda one: f"{place} = {self._narrow(one)};")
         self._lists = before
         return [
             *lines,
@@ -55,7 +56,7 @@ class LoopPrinter(TensorPrinter):
             f"result.length = {count};",
             "[unroll]",
             f"for (int {variable} = {lower}; {variable} < {last}; {variable}++)",
-            f"    result.entries[{variable}{shift}] = {body};",
+            *enclosed(turn),
             "return result;",
         ]
 
@@ -69,7 +70,10 @@ class LoopPrinter(TensorPrinter):
         lines = [] if node.over_elements else self._named(_same_in_all((*in_test, *in_body), loops))
         twice = [one for one in in_body if one in in_test] if len(node.loops) == 1 else []
         each_turn = self._named(twice)
-        turn = self._choosing(node) if chooses else [self.turn(node, "result", self._term(node))]
+        if chooses:
+            turn = self._choosing(node)
+        else:
+            turn = self._assigned(node.body, lambda one: self.turn(node, "result", self._term(node, one)))
         if condition is not None:
             turn = [*each_turn, f"if ({self.deciding(condition)})", *enclosed(turn)]
         self._locals, self._lists = outer, before
@@ -86,9 +90,8 @@ class LoopPrinter(TensorPrinter):
             "return result;",
         ]
 
-    def _term(self, node: ir.Reduce) -> str:
-        """The value that an iteration adds to the result, multiplies it by, or compares it with."""
-        body = node.body
+    def _term(self, node: ir.Reduce, body: ir.Expr) -> str:
+        """A value that an iteration adds to the result, multiplies it by, or compares it with."""
         if node.type == ir.BOOL:
             return self.deciding(body, COMPARISON)
         is_free = node.kind == "sum" and node.over_elements  # even if it decides
@@ -126,13 +129,12 @@ class LoopPrinter(TensorPrinter):
                 *(f"    {line}" for line in turn),
                 "}",
             ]
-        bounds.append(f"const int {name}First = {self._narrow(each.lower)};")
-        last = self._narrow(each.upper)
-        bounds.append(f"const int {name}Last = {last};")
+        first, last = self._narrow(each.lower), self._narrow(each.upper)
         # Where the number of turns is that of some dimensions, unrolling keeps entries of lists in registers.
         is_short = last.endswith("_BOUND") or (of_ranks and is_of_ranks(each.upper))
         way = "[unroll]" if each.lower == ir.ZERO and is_short else "[loop]"
-        return [way, f"for (int {name} = {name}First; {name} < {name}Last; {name}++)", *turn]
+        first, end = _named_bound(f"{name}First", first, bounds), _named_bound(f"{name}Last", last, bounds)
+        return [way, f"for (int {name} = {first}; {name} < {end}; {name}++)", *turn]
 
     def _start(self, node: ir.Reduce) -> str:
         if node.type == ir.BOOL:
@@ -140,7 +142,9 @@ class LoopPrinter(TensorPrinter):
         if node.kind in ("sum", "product"):
             return f"({self.type_of(node)}){START[node.kind]}"
         if node.kind in ("argmax", "argmin"):
-            return f"{local(node.loops[0].variable.name)}First"
+            first = node.loops[0]
+            is_box = first.variable.type == ir.INTS
+            return f"{local(first.variable.name)}First" if is_box else self._narrow(first.lower)
         end = "max_value" if node.kind == "min" else "min_value"
         match node.type.kind:
             case "element":
@@ -171,6 +175,14 @@ class LoopPrinter(TensorPrinter):
             "}",
             "found = true;",
         ]
+
+
+def _named_bound(name: str, bound: str, bounds: list[str]) -> str:
+    """A bound of a loop, as a variable among `bounds` unless it is at hand."""
+    if bound.isidentifier() or bound.isdigit():
+        return bound
+    bounds.append(f"const int {name} = {bound};")
+    return name
 
 
 def _same_in_all(lists: Iterable[ir.Expr], variables: set[str]) -> Iterator[ir.Expr]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TypeVar
 
-from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
@@ -20,7 +19,7 @@ from dmlgen.outputs.hlsl_definition.functions import REAL, is_function, type_nam
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
-from dmlgen.registry import Operator, Registry, Stage
+from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.elementwise import Elementwise
@@ -43,7 +42,6 @@ class ShaderPrinter(LoopPrinter):
         defines = operator.defines
         assert defines is not None
         self.fused = ""
-        self._bounds = Valid(registry, operator, Stage.VALUES)
         whole, one = tuple(defines.whole), self.form(Elementwise)
         if one is not None:
             whole = () if one.is_gathered else (one.value,)
@@ -80,6 +78,8 @@ class ShaderPrinter(LoopPrinter):
             ):
                 return self._in_value_type(number, name)
         type_ = f"{self.tensors[name].macro}_VALUE"
+        if node.type == ir.FLOAT and self.tensors[name].values == {"float"}:
+            return self._in(node, False)
         if node.type == ir.FLOAT:
             return f"({type_}){self._rounded_once(node, name)}"
         if node.type.kind == "element":
@@ -108,13 +108,13 @@ class ShaderPrinter(LoopPrinter):
             return self.call_of("Unpack", self.values(node), name, f"({type_name(node.type)})0"), ATOM
         if node.type == ir.BOOL:
             return f"{name} != 0", COMPARISON
-        return name if constant.kind == "int" else f"({REAL}){name}", ATOM
+        return name if constant.kind == "int" else self._of_float(name), ATOM
 
     def number(self, value: int | bool | float) -> str:
         if isinstance(value, int):
             return super().number(value)
         exact = array("f", [value])[0] == value
-        return f"({REAL}){value!r}{'f' if exact else 'L'}"
+        return self._of_float(f"{value!r}f") if exact else f"({REAL}){value!r}L"
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         match node:
@@ -126,15 +126,12 @@ class ShaderPrinter(LoopPrinter):
         if is_constant(node.sequence):
             return self._entry_of(self.constants.of(node.sequence), node.index)
         text = f"Entry({self.deciding(node.sequence)}, {self._narrow(node.index)})"
-        return f"({REAL})asfloat({text})" if node.type == ir.FLOAT else text
+        return self._of_float(f"asfloat({text})") if node.type == ir.FLOAT else text
 
     def _entry_of(self, listed: ShaderConstant, index: ir.Expr) -> str:
         """An entry of a constant list."""
-        if isinstance(index, ir.Local) and index.varies:  # lists in registers cannot be indexed
-            text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {local(index.name)})"
-        else:
-            text = f"Entry({_whole_list(listed)}, {self._narrow(index)})"
-        return f"({REAL})asfloat({text})" if listed.kind == "floats" else text
+        text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {self._narrow(index)})"
+        return self._of_float(f"asfloat({text})") if listed.kind == "floats" else text
 
     def slice(self, node: ir.Slice) -> str:
         lower = "0" if node.lower is None else self._narrow(node.lower)
@@ -175,7 +172,7 @@ class ShaderPrinter(LoopPrinter):
                 text = f"Wide{function}({self._widened(left)}, {self._widened(right)})"
                 return text if is_wide else f"(int){text}", ATOM
             given = f"{self.deciding(left)}, {self.deciding(right)}"
-            if self._bounds.value(right)[0] < 1:
+            if self.bounds.value(right)[0] < 1:
                 return f"{function}({given})", ATOM
             if isinstance(right, ir.Index) and is_constant(right.sequence):
                 reciprocal = self._entry_of(self.constants.reciprocals(right.sequence), right.index)

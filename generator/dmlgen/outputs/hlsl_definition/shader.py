@@ -24,7 +24,7 @@ from dmlgen.outputs.hlsl_definition.sums import sums_passes
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions, FunctionTexts, merged_calls
 from dmlgen.outputs.hlsl_names import local
-from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, in_double
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.reads import copied, tensors_read
 from dmlgen.outputs.render import Templates
@@ -132,9 +132,9 @@ class HlslDefinition(WithTensors):
         return self.functions.is_precise or any("precise " in text for text in self.printer.texts)
 
     @property
-    def may_be_double(self) -> bool:
-        """Whether floats may be computed in double precision: where an output may be FLOAT64."""
-        return "double" in self.printer.reals
+    def in_double(self) -> str:
+        """The condition under which floats are computed in double precision, "" if they never are."""
+        return in_double(self.printer.outputs)
 
     @property
     def writes_vectors(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import local_names
 from dmlgen.expr.printer import ATOM
@@ -14,7 +15,7 @@ from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, VECTOR, FunctionPrinter, type_name
 from dmlgen.outputs.hlsl_names import HELPERS, WORDS, local, macro
 from dmlgen.outputs.hlsl_tensors import tensor_of
-from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry
+from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry, Stage
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class TensorPrinter(FunctionPrinter):
         self.outputs = tuple(self.tensors[name] for name in defines.outputs)
         self.reals = {"float"}.union(*({"double"} & one.values for one in self.outputs))
         """The types that floats may be computed in."""
+        self.bounds = Valid(registry, operator, Stage.VALUES)
         self.held: dict[str, None] = {}
         self.quantized: set[str] = set()
         self.constants = Constants({*WORDS, *(local(name) for name in local_names(defines.whole))})
@@ -90,7 +92,13 @@ class TensorPrinter(FunctionPrinter):
         if node.type == ir.INT and "UINT64" in self.tensors[node.tensor.entry].types:
             values = self.tensors[node.tensor.entry].values
             return self.call_of("Integer", values, text)
-        return f"({self.type_of(node)}){text}"
+        type_ = self.type_of(node)
+        known = {"float" if type_ == REAL and len(self.reals) == 1 else type_}
+        return text if known == self.tensors[node.tensor.entry].values else f"({type_}){text}"
+
+    def _of_float(self, text: str) -> str:
+        """A float in the type that floats are computed in."""
+        return text if len(self.reals) == 1 else f"({REAL}){text}"
 
     def _element(self, node: ir.Load) -> str:
         """An element in the type in which its tensor's elements are computed."""
@@ -175,7 +183,7 @@ class TensorPrinter(FunctionPrinter):
 
     def _infinity(self, end: str) -> str:
         bits = "0x7f800000u" if end == "max_value" else "0xff800000u"
-        return f"({REAL})asfloat({bits})"
+        return self._of_float(f"asfloat({bits})")
 
 
 def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:

@@ -7,7 +7,7 @@ from .loops import Activations, CommonConstants, Lists, Words, padded, reciproca
 from .operands import NO_MEMBER, Eight, Sizes, Tensors
 from .planning import Planning
 from .reasons import Reason
-from .tensors import bind, define_tensor, is_double
+from .tensors import bind, define_tensor
 
 
 def counted(out: Planning, value: int) -> int:
@@ -91,8 +91,6 @@ def define_activations(out: Planning, op: Definition, shader: DefinitionShader) 
 def bind_common(out: Planning, op: Definition, tensors: Tensors, shader: DefinitionShader) -> CommonConstants:
     """Defines the macros and binds the resources of tensors, as shaders have them; returns what depends only
     on the description."""
-    if is_double(op.tensors):
-        out.define("DOUBLE", 1)
     lists = define_tensors(out, tensors, shader)
     check_multiples(out, op)
     for place, bound in enumerate(op.bounds):
