@@ -78,9 +78,6 @@ _HLSL_NUMBERED = re.compile(
     r"(min\d+)?(bool|int|uint|float|half|double|dword|snorm|unorm)\d*(_t|x\d)?|"
     r"(all|any|sum|product|min|max|chosen|changed|value|reserved|parameter)\d+"
 )
-_HLSL_MACROS = re.compile(
-    r"RANK|DIMENSION_(ORDER|AT)|NUM_THREADS|ACTIVATION|.*_(VALUE|STORED|BITS|SIGNIFICAND|LOWEST|HIGHEST|KIND)"
-)
 
 
 @cache
@@ -117,11 +114,6 @@ def field_local(tensor: str, field: str) -> str:
 def shader_variable(name: str) -> str:
     """A name as a variable of a shader."""
     return f"{name}_" if name in HLSL_WORDS | _HLSL_VARIABLES or _HLSL_NUMBERED.fullmatch(name) else name
-
-
-def shader_macro(name: str) -> str:
-    """A name as a macro of a shader."""
-    return f"{name}_" if _HLSL_MACROS.fullmatch(name) else name
 
 
 def clashes(registry: Registry) -> Iterator[Finding]:

@@ -6,18 +6,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.names import free, shader_macro
+from dmlgen.names import free
 from dmlgen.outputs.hlsl_names import camel, macro, pascal, word
+from dmlgen.outputs.hlsl_tensors import ShaderTensor
 
 
 @dataclass(frozen=True)
 class ShaderConstant:
     """A constant of the shader: a number, or a list of up to MAX_RANK numbers whose length is a macro.
 
-    `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or what is a
-    macro itself: "bound", an integer that bounds lists, or a truth value, so that loops can be unrolled, and
-    "switch", a truth value or an enumerator that selects code. `macro` is the prefix of the macro, `node` the
-    value of the constant, or None for what belongs to a tensor: sizes, strides, its place.
+    `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or "bound", what
+    is a macro itself: an integer that bounds lists, or a truth value, so that loops can be unrolled. `macro`
+    is the prefix of the macro, `node` the value of the constant, or None for sizes of a tensor.
     """
 
     kind: str
@@ -29,11 +29,16 @@ class ShaderConstant:
 class Constants:
     """The constants of one shader, by name, in the order of first use."""
 
-    def __init__(self, taken: Collection[str] = ()) -> None:
-        """`taken` are names that constants must not have."""
-        self._taken = taken
-        self._all: dict[str, ShaderConstant] = {}
-        self._known: dict[ir.Expr, str] = {}
+    def __init__(self, tensors: Collection[ShaderTensor], taken: Collection[str]) -> None:
+        """Those of a shader with these tensors. `taken` are names that constants must not have."""
+        self._taken = {*taken, *(f"{one.local}Strides" for one in tensors)}
+        self._known: dict[ir.Expr, str] = {
+            ir.Field(one.node, "Sizes", ir.INTS): f"{one.local}Sizes" for one in tensors
+        }
+        self._all = {
+            name: ShaderConstant("ints", name, f"{one.macro}_SIZES")
+            for one, name in zip(tensors, self._known.values(), strict=True)
+        }
         self.divisors: dict[str, ShaderConstant] = {}
         """The reciprocals of lists, by the names of the lists."""
         self.used: set[str] = set()
@@ -45,34 +50,13 @@ class Constants:
         """Those of some kinds that depend only on the description and do not belong to a tensor."""
         return tuple(one for one in self._all.values() if one.node is not None and one.kind in kinds)
 
-    def add_list(self, local: str, macro: str, what: str) -> None:
-        """Sizes or strides of a tensor."""
-        name = local + what
-        self._all[name] = ShaderConstant("ints", name, f"{macro}_{what.upper()}")
-
-    def add_first(self, local: str) -> None:
-        """Adds the start of an intermediate tensor in scratch."""
-        self._all[f"{local}First"] = ShaderConstant("int", f"{local}First", "")
-
-    def stands_for(self, name: str, node: ir.Expr) -> None:
-        """Uses an existing constant for an expression."""
-        self._known[node] = name
-
-    def add_bound(self, node: ir.Expr) -> None:
-        """Makes an integer that bounds lists a macro."""
-        self._add(node, "bound")
-
-    def of(self, node: ir.Expr, kind: str = "") -> ShaderConstant:
-        """The constant with the value of an expression; `kind` if that does not follow from its type."""
+    def of(self, node: ir.Expr) -> ShaderConstant:
+        """The constant with the value of an expression."""
         if node not in self._known:
-            self._add(node, kind or {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind))
+            self.add(node, {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind))
         name = self._known[node]
         self.used.add(name)
         return self._all[name]
-
-    def put(self, kind: str, name: str, node: ir.Expr) -> None:
-        """Adds a constant by its name."""
-        self._all[name] = ShaderConstant(kind, name, macro(name), node)
 
     def reciprocals(self, node: ir.Expr) -> ShaderConstant:
         """(2^32 - 1) / n rounded down, for each entry n of a list: a list of the same length, not itself a
@@ -83,9 +67,8 @@ class Constants:
 
     def reciprocal(self, node: ir.Expr) -> ShaderConstant:
         """(2^31 - 1) / n rounded down, for an integer n."""
-        name = self.of(node).name + "Reciprocal"
-        self.put("int", name, ir.Binary("//", ir.Number(2**31 - 1, ir.INT), node, ir.INT))
-        return self._all[name]
+        quotient = ir.Binary("//", ir.Number(2**31 - 1, ir.INT), node, ir.INT)
+        return self._put("int", f"{self.of(node).name}Reciprocal", quotient)
 
     def row_of(self, sizes: ir.Expr) -> str | None:
         """The macro of the last dimension along which a box of these sizes has several coordinates, 0 if none
@@ -96,8 +79,13 @@ class Constants:
         self.boxes.add(box.name)
         return f"{box.macro}_ROW"
 
-    def _add(self, node: ir.Expr, kind: str) -> None:
+    def add(self, node: ir.Expr, kind: str) -> None:
+        """Adds a constant that has the value of an expression."""
         words = f"Has{word(node.item)}" if isinstance(node, ir.Present) else word(node)
         name = free(camel(pascal(words)), self._all, self._taken)
-        self._known[node] = shader_macro(macro(name)) if kind == "switch" else name
-        self.put(kind, self._known[node], node)
+        self._known[node] = name
+        self._put(kind, name, node)
+
+    def _put(self, kind: str, name: str, node: ir.Expr) -> ShaderConstant:
+        self._all[name] = ShaderConstant(kind, name, macro(name), node)
+        return self._all[name]

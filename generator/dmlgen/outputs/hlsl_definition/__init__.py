@@ -5,7 +5,7 @@ used both with floats that decide and with others; so does each loop, and each c
 skipping. Everything that depends only on the description is computed on the host and passed as constants.
 
 `shader` assembles a shader. Expressions are printed by a chain of classes, each of which builds on those
-before it: `hlsl_printer` (shared with maps), `functions` (scopes, functions), `tensors` (reads, types,
+before it: `functions` (scopes, functions), `tensors` (reads, types,
 limits), `loops`, `printer` (everything else). `constants` says which parts of them depend only on the
 description.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, uses_at, walk_through
@@ -12,16 +12,15 @@ from dmlgen.expr.widths import Bits, Widths
 from dmlgen.names import free
 from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_names import local, macro, pascal, plain
-from dmlgen.outputs.hlsl_printer import HlslPrinter
-from dmlgen.outputs.statements import enclosed
+from dmlgen.outputs.statements import NumberPrinter, enclosed
 
 REAL = "REAL_VALUE"
 VECTOR = "Elements"
 """The types of a float, and of those of several elements at once."""
 
 
-class FunctionPrinter(DecidingPrinter, HlslPrinter):
-    """Prints functions of a definition when they are first called.
+class FunctionPrinter(DecidingPrinter, NumberPrinter):
+    """Prints functions of a definition when they are first called, and collects those of the library.
 
     A text is an HLSL expression without statements. `subject` names what is printed: a tensor, or a function
     of the definition, after which functions for parts of it are named. `_locals` are the locals of the
@@ -30,7 +29,8 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
 
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
         """`taken` are names that functions must not have."""
-        super().__init__()
+        self.called: dict[str, set[str]] = {}
+        """Functions of the library, each with the types that the first element given to it may have."""
         self.texts: list[str] = []
         self.widths = widths
         self._taken = frozenset(taken)
@@ -42,6 +42,15 @@ class FunctionPrinter(DecidingPrinter, HlslPrinter):
         self._locals: Bits = {}
         self._lists: dict[ir.Expr, str] = {}
         self._names: dict[object, str] = {}
+
+    def use(self, function: str, types: Collection[str]) -> str:
+        """The name of a function of the library, which is then called; for `types` see `called`."""
+        self.called.setdefault(function, set()).update(types)
+        return function
+
+    def call_of(self, function: str, types: Collection[str], *texts: str) -> str:
+        """A call of a function of the library."""
+        return f"{self.use(function, types)}({', '.join(texts)})"
 
     def _narrow(self, node: ir.Expr, outer: int = 0) -> str:
         """A 32-bit integer; a wider one is clamped."""

@@ -12,8 +12,25 @@ from dmlgen.outputs.hlsl_definition.constants import is_constant, is_of_ranks
 from dmlgen.outputs.hlsl_definition.functions import lists_in
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
 from dmlgen.outputs.hlsl_names import local
-from dmlgen.outputs.hlsl_printer import START
 from dmlgen.outputs.statements import enclosed
+
+_START = {
+    "sum": "0",
+    "product": "1",
+    "any": "false",
+    "all": "true",
+    "min": "2147483647",
+    "max": "-2147483647 - 1",
+}
+"""The values that reductions of truth values and of integers start from."""
+_TURN = {
+    "sum": "{0} += {1};",
+    "product": "{0} *= {1};",
+    "any": "{0} = {0} || {1};",
+    "all": "{0} = {0} && {1};",
+    "min": "{0} = Min({0}, {1});",
+    "max": "{0} = Max({0}, {1});",
+}
 
 
 class LoopPrinter(TensorPrinter):
@@ -24,6 +41,12 @@ class LoopPrinter(TensorPrinter):
         that adds the local `term` to the local `result`."""
         type_, decides = self.type_of(node), node.type == ir.BOOL
         return type_, self._start(node), self._in(term, decides, 0), self.turn(node, "result", "term")
+
+    def turn(self, node: ir.Reduce, result: str, term: str) -> str:
+        """The statement that adds a term to the result of a reduction."""
+        if node.kind in ("min", "max"):
+            self.use(node.kind.capitalize(), self.values(node))
+        return _TURN[node.kind].format(result, term)
 
     def reduce(self, node: ir.Reduce) -> str:
         return self._lifted(node, node.kind.capitalize(), lambda: self._reduced(node))
@@ -138,9 +161,9 @@ class LoopPrinter(TensorPrinter):
 
     def _start(self, node: ir.Reduce) -> str:
         if node.type == ir.BOOL:
-            return START[node.kind]
+            return _START[node.kind]
         if node.kind in ("sum", "product"):
-            return f"({self.type_of(node)}){START[node.kind]}"
+            return f"({self.type_of(node)}){_START[node.kind]}"
         if node.kind in ("argmax", "argmin"):
             first = node.loops[0]
             is_box = first.variable.type == ir.INTS
@@ -154,7 +177,7 @@ class LoopPrinter(TensorPrinter):
                 return self._infinity(end)
         if self._is_wide(node):
             return "~((int64_t)1 << 63)" if node.kind == "min" else "(int64_t)1 << 63"
-        return START[node.kind]
+        return _START[node.kind]
 
     def _best(self, node: ir.Reduce) -> list[str]:
         if node.kind not in ("argmax", "argmin"):

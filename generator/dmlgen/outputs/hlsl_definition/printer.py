@@ -18,7 +18,6 @@ from dmlgen.outputs.hlsl_definition.constants import axes_in, bounds_of_lists, i
 from dmlgen.outputs.hlsl_definition.functions import REAL, is_function, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
-from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.contraction import Contraction
@@ -27,11 +26,17 @@ from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.vector_axis import VectorAxis
 
 F = TypeVar("F", bound=FastForm)
+CHOICE, LOGIC = 0, 1
+"""Precedences of `?`, `&&` and `||`. Operands of one of the latter that contain the other are put in
+parentheses, since compilers warn about mixing them."""
 _UNARY = ATOM - 1  # how tightly a sign binds
 
 
 class ShaderPrinter(LoopPrinter):
-    """Prints the expressions of one definition, and collects what they need."""
+    """Prints the expressions of one definition, and collects what they need.
+
+    Compilers may assume that no float is NaN, so functions compare elements.
+    """
 
     def __init__(
         self, registry: Registry, operator: Operator, forms: Sequence[FastForm], taken: frozenset[str]
@@ -50,16 +55,9 @@ class ShaderPrinter(LoopPrinter):
         printed = [*whole, *(() if attention is None else (attention.score, attention.counts))]
         axes = () if contraction is None else axes_in(contraction.value)
         for bound in dict.fromkeys((*bounds_of_lists(whole), *truths_of(printed), *axes)):
-            self.constants.add_bound(bound)
+            self.constants.add(bound, "bound")
         vector = self.form(VectorAxis)
         self.vectorized = "" if vector is None else vector.tensor
-        for tensor in self.tensors.values():
-            self.constants.add_list(tensor.local, tensor.macro, "Sizes")
-            self.constants.add_list(tensor.local, tensor.macro, "Strides")
-            self.constants.stands_for(f"{tensor.local}Sizes", ir.Field(tensor.node, "Sizes", ir.INTS))
-        for kept in self.kept.values():
-            self.constants.add_list(kept.name, kept.macro, "Sizes")
-            self.constants.add_first(kept.name)
 
     def form(self, kind: type[F]) -> F | None:
         """The form of a kind that replaces passes, if there is one."""
@@ -159,7 +157,33 @@ class ShaderPrinter(LoopPrinter):
                 return self._choice(node)
             case ir.Call(function="clamp"):
                 return self._clamped(node)
+            case ir.Logic(op=op, operands=operands):
+                texts = [self.deciding(item, COMPARISON) for item in operands]
+                return self.spelling.logic[op].join(texts), LOGIC
+            case ir.Compare("!=", left, right) if left.type.kind in ("element", "float"):
+                return f"!{self._compared('Equal', left, right)}", COMPARISON
+            case ir.Compare("==", left, right) if left.type.kind in ("element", "float"):
+                return self._compared("Equal", left, right), ATOM
+            case ir.Compare(op, left, right) if left.type.kind in ("element", "float"):
+                function = "LessOrEqual" if "=" in op else "Less"
+                return self._compared(function, *((right, left) if ">" in op else (left, right))), ATOM
+            case ir.Compare(op, left, right):
+                inner = COMPARISON + 1
+                return f"{self.deciding(left, inner)} {op} {self.deciding(right, inner)}", COMPARISON
+            case ir.OneOf(item=one, choices=choices):
+                item = self.deciding(one, COMPARISON + 1)
+                tests = [f"{item} == {self.deciding(choice, COMPARISON + 1)}" for choice in choices]
+                return " || ".join(tests), COMPARISON if len(tests) == 1 else LOGIC
+            case ir.Not(operand=operand):
+                return f"!{self.deciding(operand, ATOM)}", COMPARISON  # compared only in parentheses
         return super()._node(node)
+
+    def applied(self, function: str, *arguments: ir.Expr) -> str:
+        """A call of a function of the library for a number as its first argument."""
+        return self.call_of(function, self.values(arguments[0]), *map(self.print, arguments))
+
+    def _compared(self, function: str, left: ir.Expr, right: ir.Expr) -> str:
+        return self.call_of(function, self.values(left), self.deciding(left), self.deciding(right))
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         op, left, right = node.op, node.left, node.right

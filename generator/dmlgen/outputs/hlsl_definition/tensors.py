@@ -52,9 +52,11 @@ class TensorPrinter(FunctionPrinter):
         self.bounds = Valid(registry, operator, Stage.VALUES)
         self.held: dict[str, None] = {}
         self.quantized: set[str] = set()
-        self.constants = Constants({*WORDS, *(local(name) for name in local_names(defines.whole))})
         widths = self._widths(registry, defines)
         self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
+        names = {*WORDS, *(local(name) for name in local_names(defines.whole))}
+        names |= {kept.name + what for kept in self.kept.values() for what in ("Sizes", "First")}
+        self.constants = Constants(self.tensors.values(), names)
         functions = [tensor.function for tensor in self.tensors.values()]
         functions += [kept.function for kept in self.kept.values()]
         of_tensors = {
